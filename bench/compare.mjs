@@ -1,6 +1,6 @@
 /**
- * The process of `npm run bench -- compare <before> [<after>]`: processor time a request of two checkouts of Ackhook.
- * See README.md. Ends with 1 when a cell fails, and with 2 when the measurement itself does.
+ * The process of `npm run bench -- compare <before> [<after>]`: compares two checkouts' processor time per request. See
+ * README.md. Exits with 1 if a cell fails, and with 2 if the measurement itself fails.
  */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -57,7 +57,7 @@ async function measureCell(framework, size) {
   }
 }
 
-/** A change fails only when it certainly exceeds the bound, however wide the interval is. */
+/** A change fails only if it certainly exceeds the bound, however wide the interval is. */
 function verdictOf({ low, isNarrow }) {
   if (low > bound) return 'fails'
   return isNarrow ? 'holds' : 'undecided'
@@ -66,7 +66,7 @@ function verdictOf({ low, isNarrow }) {
 function report() {
   const head = [
     '',
-    'CPU µs a request',
+    'CPU µs per request',
     'after ÷ before',
     '95 % interval',
     'requests/s after ÷ before',
@@ -83,7 +83,7 @@ function report() {
       cells.map(({ row }) => row),
     ),
     '',
-    `A cell fails when the whole interval lies above ${bound}, and is undecided when the interval is wider than ±5 %.`,
+    `A cell fails if the whole interval is above ${bound}, and is undecided if the interval is wider than ±5 %.`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
 }
@@ -123,7 +123,7 @@ function readArguments({ values, positionals }) {
 
 function requireBuild(folder) {
   if (!existsSync(join(folder, 'node_modules/@ackhook/core'))) {
-    fail(`${folder} has no installed packages of Ackhook. Run there: npm ci && npm run build`)
+    fail(`${folder} has no installed Ackhook packages. Run there: npm ci && npm run build`)
   }
   const missing = frameworks
     .map(one => PACKAGES[one])

@@ -1,4 +1,4 @@
-/** The process of one measurement: `measure.mjs <subject> <options as JSON>`. Adds what it found to the results, unless it was quick. */
+/** The process of one measurement: `measure.mjs <subject> <options as JSON>`. Stores its results unless it was quick. */
 import { keepSection } from './lib/results.mjs'
 
 const [subject, text] = process.argv.slice(2)
@@ -8,5 +8,5 @@ const measureSubject = Object.values(module).find(one => one.name.startsWith('me
 const result = await measureSubject(options)
 process.stdout.write(`${result.markdown}\n`)
 if (!options.quick) keepSection(subject, result, options)
-// Clients of the measured libraries may hold the process.
+// Clients of the measured libraries may keep the process alive.
 process.exit()

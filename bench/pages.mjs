@@ -1,5 +1,5 @@
-// Measures the pages in headless Chromium: how soon 100,000 deliveries and 100,000 dead letters show, how smoothly the
-// deliveries scroll, and whether they keep up with a live tail of 1,000 events a second. `node bench/pages.mjs [seconds]`
+// Measures the pages in headless Chromium: how soon 100,000 deliveries and 100,000 dead letters appear, how smoothly the
+// deliveries scroll, and whether the page keeps up with 1,000 events per second. `node bench/pages.mjs [seconds]`
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ await withEmulator(measureTail)
 await browser.close()
 sink.close()
 
-/** 100,000 deliveries: the first page, and scrolling through what has loaded. */
+/** Measures 100,000 deliveries: the first page, and scrolling through the loaded rows. */
 async function measureDeliveries(emulator, page) {
   await emulator.api.endpoints.pause()
   for (let sent = 0; sent < ROWS; sent += 1000) await send(emulator, 1000)
@@ -50,7 +50,7 @@ async function measureDeliveries(emulator, page) {
   print('rows in the document', await page.locator('tr.row').count())
 }
 
-/** 100,000 dead letters on SQLite: the first page. */
+/** Measures the first page of 100,000 dead letters on SQLite. */
 async function measureLetters() {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-pages-'))
   const inbox = sqliteInbox(join(folder, 'inbox.db'))
@@ -77,7 +77,7 @@ async function measureLetters() {
   rmSync(folder, { recursive: true })
 }
 
-/** In a process of its own: the server, in this one, must not wait for what drives the browser. */
+/** Drives the browser from another process, so that it does not delay the server in this one. */
 async function measureFirstPage(rows, url, smallText, path = '/') {
   const times = await measureInProcess(FIRST_PAGE, [executablePath, url, smallText, path])
   const { low, high } = geometricInterval(times)
@@ -88,7 +88,7 @@ async function measureFirstPage(rows, url, smallText, path = '/') {
   )
 }
 
-/** A live tail: time between paints, and the heap at the beginning and the end. */
+/** Measures a live tail: time between paints, and the heap at the beginning and the end. */
 async function measureTail(emulator, page) {
   await page.goto(emulator.url)
   await page.getByText('live', { exact: true }).waitFor()
@@ -136,7 +136,7 @@ function print(name, value) {
   process.stdout.write(`${name.padEnd(44)} ${value}\n`)
 }
 
-/** Any of these will do. The tests install the first from Debian's packages. */
+/** Finds any of these browsers. The tests install the first from Debian's packages. */
 function findBrowser() {
   const names = ['chromium-headless-shell', 'chromium', 'google-chrome']
   const folders = (process.env.PATH ?? '').split(':')
@@ -145,7 +145,7 @@ function findBrowser() {
   return found
 }
 
-/** Run in the page: the time between paints. */
+/** Runs in the page and measures the time between paints. */
 function FRAMES(durationMs) {
   return new Promise(resolve => {
     const frames = []

@@ -1,4 +1,4 @@
-/** `profile-verify.mjs <contender>`: sends the profiles of some seconds of verifying and parsing. */
+/** `profile-verify.mjs <contender>`: sends profiles of a few seconds of verifying and parsing. */
 import { eventBody } from './lib/event-body.mjs'
 import { startProfile } from './lib/profiler.mjs'
 import { createContenders } from './subjects/verify/contenders.mjs'

@@ -18,8 +18,8 @@ const KINDS = {
 }
 
 /**
- * `profile http [framework …]` and `profile verify`: where the time and the memory go, ours beside the hand-written
- * receiver, as a table of functions and one of what they belong to. The profiles themselves are left in profiles/.
+ * `profile http [framework …]` and `profile verify` show where time and memory go, for Ackhook and the hand-written
+ * receiver, as a table of functions and a table of their packages. The profiles themselves are kept in profiles/.
  */
 export async function profile([subject = 'http', ...frameworks], node) {
   mkdirSync(FOLDER, { recursive: true })
@@ -31,7 +31,7 @@ export async function profile([subject = 'http', ...frameworks], node) {
   }
 }
 
-/** Only the load is in the profiles: not the start, and not the time until the code is compiled. */
+/** Profiles the load only, without the start and the time until the code is compiled. */
 async function profileServer({ framework, variant, node }) {
   const { Sender } = await import('./lib/sender.mjs')
   const server = await startServer(framework, variant, { execPath: findNode(node) })
@@ -112,7 +112,7 @@ function selfSizes({ head }) {
   return found
 }
 
-/** The package or the part of Node that a function is of. */
+/** Returns the package or the part of Node that a function belongs to. */
 function ownerOf({ url, functionName }) {
   if (url === '') return functionName.startsWith('(') ? functionName : 'V8 and native code'
   if (url.startsWith('node:')) return url.replace(/^node:(internal\/)?/, 'node: ').split('/')[0]

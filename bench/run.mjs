@@ -1,6 +1,6 @@
 /**
- * `npm run bench` measures everything, `npm run bench -- verify http` only that, and `npm run bench -- compare <folder>`
- * this checkout against another one. See README.md for the flags.
+ * `npm run bench` measures everything, `npm run bench -- verify http` only those subjects, and
+ * `npm run bench -- compare <folder>` compares this checkout with another one. See README.md for the flags.
  * Writes results.json, RESULTS.md and docs/images/http.svg, unless it is `--quick`.
  */
 import { execFileSync, fork } from 'node:child_process'
@@ -11,9 +11,9 @@ import { currentMajor, findNode } from './lib/find-node.mjs'
 import { FRAMEWORKS } from './lib/frameworks.mjs'
 
 const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
-/** Measured when they are named: long runs, what expires, what piles up or runs in turn, and where the time goes. */
+/** Subjects measured only by name: long runs, expiry, backlogs, ordered events, and profiles. */
 const APART = ['flat', 'forget', 'growth', 'hot-key', 'queues', 'profile', 'emulator']
-/** What a whole run measures on these versions of Node too, beside the one it is started with. */
+/** Subjects that a whole run also measures on other Node versions. */
 const OTHER_NODES = { majors: [22, 24], subjects: ['verify', 'http'] }
 const FLAGS = {
   quick: { type: 'boolean', default: false },
@@ -33,7 +33,7 @@ if (subjects[0] === 'profile') {
   await profile(subjects.slice(1), node)
 } else {
   for (const one of plan()) {
-    // One that fails does not take the results of the others with it.
+    // A failed subject does not lose the results of the others.
     await measure(one).catch(error => {
       process.stderr.write(`${error.message}\n`)
       process.exitCode = 1
@@ -68,7 +68,7 @@ function readArguments(words) {
     }
   } catch (error) {
     const flags =
-      '--quick --preliminary --node 24; of http also --frameworks node:http,express --bodies 300,2000 --no-peers'
+      '--quick --preliminary --node 24; for http also --frameworks node:http,express --bodies 300,2000 --no-peers'
     process.stderr.write(
       `${error.message}\nSubjects: ${[...SUBJECTS, ...APART].join(', ')}\nFlags: ${flags}\n`,
     )
@@ -76,7 +76,7 @@ function readArguments(words) {
   }
 }
 
-/** Reads its own arguments, and leaves the results alone: its figures are about two checkouts and not about a release. */
+/** Runs the comparison, which reads its own arguments and stores no results: its figures are not about a release. */
 async function compareCheckouts(words) {
   prepare()
   const at = words.indexOf('--node')
@@ -88,7 +88,7 @@ async function compareCheckouts(words) {
   return code ?? 1
 }
 
-/** What is measured, on which version of Node. */
+/** Returns the subjects to measure, each with its Node version. */
 function plan() {
   const others = OTHER_NODES.majors
     .filter(major => major !== node)
@@ -97,7 +97,7 @@ function plan() {
   return (subjects.length > 0 ? subjects.map(subject => ({ subject, node })) : all).flatMap(partsOf)
 }
 
-/** `http` is measured, and kept, for one framework after the other. */
+/** Splits `http` by framework, since each is measured and stored separately. */
 function partsOf(one) {
   if (one.subject !== 'http') return { ...one, name: one.subject, options }
   return frameworks.map(framework => ({
@@ -107,7 +107,7 @@ function partsOf(one) {
   }))
 }
 
-/** Each in a process of its own: a fresh heap, code compiled for nothing else, and the version of Node asked for. */
+/** Measures a subject in its own process: with a fresh heap, newly compiled code, and the requested Node version. */
 async function measure({ subject, name, node, options }) {
   const began = performance.now()
   process.stdout.write(`${name}, Node ${node} …\n`)
@@ -123,8 +123,8 @@ async function measure({ subject, name, node, options }) {
 }
 
 /**
- * Builds, because figures of an older build look like any others. The peers have a package of their own, so that nobody
- * installs them who does not measure.
+ * Installs and builds: figures from an older build would look like any others. The peers have their own package, so that
+ * only people who measure install them.
  */
 function prepare() {
   const changedAt = file => statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0

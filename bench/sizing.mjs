@@ -1,7 +1,7 @@
 /**
- * `node bench/sizing.mjs [events]` prints what one event takes in memory and in a SQLite file while it waits, as a dead
- * letter, and as a remembered id, with bodies of 500 bytes and of 2 KB. Build first. `npm run bench -- growth` measures Redis
- * and PostgreSQL. docs/run/sizing.md has the table.
+ * `node bench/sizing.mjs [events]` prints the bytes of one event in memory and in a SQLite file: waiting, as a dead
+ * letter, and as a remembered id, with bodies of 500 bytes and of 2 KB. Build first. `npm run bench -- growth` measures
+ * Redis and PostgreSQL. docs/run/sizing.md has the table.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const PLACES = {
     const path = join(folder.path, 'webhooks.db')
     const database = await openSqlite(path)
     const bytes = () => {
-      // The log is written over again and again, whatever the file holds.
+      // The write-ahead log is reused, whatever the size of the file, so it does not count.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       return statSync(path).size
     }
@@ -57,7 +57,7 @@ for (const [name, open] of Object.entries(PLACES)) {
 process.stdout.write(`${table(['', 'waiting', 'dead letter', 'remembered id'], rows)}\n`)
 process.exit()
 
-/** Bytes an event, once all of a number have been accepted and `handler` has had them. */
+/** Returns the bytes per event, after all events have been accepted and passed to `handler`. */
 async function measure({ inbox, bytes, stop }, { size, count, handler }) {
   const receiver = createReceiver({
     secret: SECRET,
@@ -86,11 +86,11 @@ async function accept(receiver, size, from, count) {
     writeId(Buffer.from(body.buffer), idAt, n)
     const headers = { 'x-service-signature': sign(body, { secret: SECRET }) }
     const { status } = await receiver.handle({ method: 'POST', headers, body, context: undefined })
-    if (status !== 202) throw new Error(`answered ${status}`)
+    if (status !== 202) throw new Error(`unexpected reply: ${status}`)
   }
 }
 
-/** Until nothing is left to handle, or one handler hangs and the others wait. */
+/** Waits until all events are handled, or one handler hangs and the others wait. */
 async function settled(receiver, count) {
   for (;;) {
     const { pending, active } = await receiver.stats()

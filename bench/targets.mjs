@@ -2,16 +2,16 @@ import { FRAMEWORKS } from './lib/frameworks.mjs'
 import { verdictOf } from './lib/interval.mjs'
 import { showNumber, table } from './lib/table.mjs'
 
-/** What "does not grow" may mean on a machine that is never quite alone. */
+/** Largest ratio that counts as "does not grow" on a machine with other work. */
 const LEVEL = 1.2
-/** Of the hand-written receiver's processor time to ours, with the same reply: what legibility may cost. */
+/** Lowest ratio of the hand-written receiver's processor time to ours, with the same reply: the price of readable code. */
 const LEAST_OF_HAND_WRITTEN = { 'node:http': 0.8, express: 1.2, fastify: 0.9, hono: 0.95 }
-/** stripe remembers no ids. Up to Node 22 the server of Hono writes a second, empty piece. */
+/** Lowest ratio to stripe, which remembers no ids. Up to Node 22, Hono's server writes a second, empty chunk. */
 const LEAST_OF_STRIPE_ON_HONO = node => (node < 24 ? 0.92 : 1)
 const SIZES = [300, 2000]
 
 /**
- * Every target, with what was measured and whether it is met.
+ * Returns the table of targets, with measured values and verdicts.
  *
  * @param {{ subject: string, node: number, figures: any }[]} sections
  */
@@ -25,7 +25,7 @@ export function targetsTable(sections) {
   const summary = ['met', 'missed', 'undecided', 'out of reach'].map(one => `${count(one)} ${one}`).join(', ')
   return [
     '## Targets',
-    `${targets.length} targets: ${summary}. Judged at the less favorable end of the 95 % interval: met when all of it keeps the target; missed when all of it breaks the target, or when it reaches over the target and is at most ±5 % wide; otherwise undecided. Out of reach: what stands behind the semicolon, which does nothing else, misses the target as well. [PROFILE.md](PROFILE.md) says where the time goes in what is missed, and how to see it.`,
+    `${targets.length} targets: ${summary}. Judged at the less favorable end of the 95 % interval: met if the whole interval meets the target; missed if the whole interval misses it, or if a part does and the interval is at most ±5 % wide; otherwise undecided. Out of reach: the floor after the semicolon, which does only the unavoidable work, misses the target as well. [PROFILE.md](PROFILE.md) explains the missed targets.`,
     table(
       ['', 'target', 'Node', 'measured', ''],
       targets.map(one => [one.what, one.limit, one.node, showMeasured(one), showVerdict(one)]),
@@ -34,8 +34,8 @@ export function targetsTable(sections) {
 }
 
 /**
- * @param {{ measured: any, least?: number, most?: number, bound?: { low: number, high: number } }} target `bound`: of what no
- * receiver of this kind can be faster than
+ * @param {{ measured: any, least?: number, most?: number, bound?: { low: number, high: number } }} target `bound`: measured
+ * floor, which no receiver of this kind can beat
  * @returns {'met' | 'missed' | 'undecided' | 'out of reach'}
  */
 export function judge({ measured, least, most, bound }) {
@@ -63,7 +63,7 @@ function show(value) {
   return Math.abs(value) < 10 ? value.toFixed(2) : showNumber(value)
 }
 
-/** `floor`: the `bound` of {@link judge}, and what it is called. */
+/** `floor`: the `bound` of {@link judge}, and its name. */
 const atLeast = (what, least, measured, floor = {}) => ({
   ...{ what, measured, least, ...floor },
   limit: `at least ${least.toLocaleString('en-GB')}`,
@@ -140,7 +140,7 @@ function durable({ sqlite, slowDisk, bullmq, http }) {
   ]
 }
 
-/** One server takes its share of the two cores whatever the receivers do. */
+/** The target for two processes: the one server uses its share of the two cores in any case. */
 function workers(engines) {
   return Object.entries(engines).map(([engine, { speedUp, serverShare }]) =>
     atLeast(
@@ -175,7 +175,7 @@ function forget({ cpu }) {
   return [atMost('sqliteInbox, 1,000,000 expired ids: CPU of an event ÷ that without', 1.1, cpu)]
 }
 
-/** Trying secrets one after the other is linear by design, and only where the first ones do not match. */
+/** Trying secrets one by one is linear by design, but only if the first ones do not match. */
 function scale({ handlers, goodSecret, lastSecret, ids, waiting }) {
   const grows = (what, { most, growth }) =>
     atMost(`cost of a delivery, ${most.toLocaleString('en-GB')} ${what}`, LEVEL, growth)

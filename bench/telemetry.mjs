@@ -1,6 +1,6 @@
 /**
- * What `@ackhook/opentelemetry` costs: processor time of one event, from the request to the end of its handler, in the
- * process's own inbox. `node bench/telemetry.mjs [<folder of another checkout>]`. See README.md.
+ * Measures the cost of `@ackhook/opentelemetry`: processor time of one event, from the request to the end of its handler,
+ * in the process's own inbox. `node bench/telemetry.mjs [<folder of another checkout>]`. See README.md.
  *
  * Receivers take turns in one process, and the ratio is taken within each round.
  */
@@ -51,7 +51,7 @@ const costs = new Map([...subjects.keys()].map(name => [name, []]))
 let count = 0
 for (let round = 0; round < WARM_UP + ROUNDS; round++) {
   const costOf = new Map()
-  // Another order in each round, so that collections fall into everybody's turn.
+  // Changes the order in each round, so that garbage collections hit all of them.
   const names = [...receivers.keys()].sort(() => Math.random() - 0.5)
   for (const name of names) costOf.set(name, await turn(receivers.get(name)))
   if (round < WARM_UP) continue
@@ -75,7 +75,7 @@ function makeReceiver(observe) {
   return { receiver, handled: () => handled }
 }
 
-/** Microseconds of processor time for each event. */
+/** Returns the microseconds of processor time per event. */
 async function turn({ receiver, handled }) {
   const requests = Array.from({ length: EVENTS }, makeRequest)
   const target = handled() + EVENTS

@@ -1,9 +1,9 @@
 /**
  * Writes docs/api from the docstrings in the built declarations: one page for each package, and an index. With
- * `--check` it writes nothing and fails when a page is out of date.
+ * `--check` it writes nothing and fails if a page is out of date.
  *
- * TypeDoc with its Markdown plugin was tried and reads worse: a page for each name (65 for core alone), options in
- * alphabetical order, and aliases such as `Duration` written out. It also needs TypeScript 6 beside 7.
+ * TypeDoc with its Markdown plugin reads worse: a page for each name (65 for core alone), options in alphabetical order,
+ * and aliases such as `Duration` expanded. It also needs TypeScript 6 in addition to 7.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -60,7 +60,7 @@ function pageOf(manifest, entries, path) {
 
 function section({ name, from, text, comment }, specifier) {
   const heading = `### ${name}`
-  if (from !== undefined) return [heading, '', `The same as in \`${from}\`.`]
+  if (from !== undefined) return [heading, '', `Same as in \`${from}\`.`]
   const { prose, example } = readComment(comment)
   if (prose === '') undocumented.push(`${specifier} ${name}`)
   const lines = [heading]
@@ -70,7 +70,7 @@ function section({ name, from, text, comment }, specifier) {
   return lines
 }
 
-/** Every name that an entry point exports, with its declaration, in alphabetical order. */
+/** Returns an entry point's exports with their declarations, in alphabetical order. */
 function exportsOf(entry) {
   const found = []
   for (const statement of parse(entry).body) {
@@ -119,7 +119,7 @@ function textOf(statement, source) {
   return source.slice((statement.declaration ?? statement).start, statement.end).replace(/^declare /, '')
 }
 
-/** A declaration, followed by the types that it names and its file does not export: they have no section of their own. */
+/** Appends the unexported types that a declaration refers to, which have no section of their own. */
 function withLocals(text, locals) {
   for (const [name, local] of locals) {
     if (!new RegExp(`\\b${name}\\b`).test(text)) continue

@@ -1,6 +1,6 @@
 /**
- * Writes the JavaScript of core into `packages/core/dist`, where `tsc -b` puts its types: a file for each entry point that
- * package.json names, and two chunks with what they share. Node loads a hundred small files three times as slowly.
+ * Writes core's JavaScript into `packages/core/dist`, next to the types from `tsc -b`: a file for each entry point in
+ * package.json, and two chunks of shared code. Node takes three times as long to load a hundred small files.
  * perf: note 33.
  */
 import {
@@ -18,12 +18,12 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const core = fileURLToPath(new URL('../packages/core/', import.meta.url))
-/** Imports of the files in `imports` of package.json. The other chunk imports those, so they are not in it. */
+/** Modules that the files in package.json's `imports` import. The other chunk imports those files, so it excludes these. */
 const BASE = /src.(errors|lib|observe|platform.console-logger|inbox.memory.scheduler)/
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeBundle(join(core, 'dist'))
 
-/** Leaves alone what has not changed: a process may be loading it. */
+/** Writes the bundle. Leaves unchanged files alone: a process may be loading them. */
 async function writeBundle(folder) {
   const groups = [
     { name: 'base', test: BASE, priority: 1 },
@@ -39,9 +39,9 @@ async function writeBundle(folder) {
   }
 }
 
-/** Core as a package in `folder`, which must be new, with a file for each of its sources, for tools that look inside. */
+/** Writes core as a package into a new `folder`, with a file for each source, for tools that need its internals. */
 export async function writeCoreByFile(folder) {
-  // Its dependencies, which stay outside of the bundle.
+  // Links its dependencies, which are not bundled.
   symlinkSync(
     fileURLToPath(new URL('../node_modules', import.meta.url)),
     join(folder, 'node_modules'),
@@ -52,7 +52,7 @@ export async function writeCoreByFile(folder) {
   for (const [name, text] of files) writeFile(join(folder, 'dist', name), text)
 }
 
-/** The text of each file by its name. */
+/** Returns each file's text by its name. */
 async function build(output) {
   const bundle = await rolldown({ cwd: core, input: entries(), platform: 'neutral', external: /^[^./]/ })
   const built = await bundle.generate({ sourcemap: true, sourcemapExcludeSources: true, ...output })
@@ -60,7 +60,7 @@ async function build(output) {
   return new Map(built.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
 }
 
-/** Each file below `dist` that the maps `exports` and `imports` lead to, without its ending, and its source. */
+/** Returns the sources of the files below `dist` that `exports` and `imports` refer to, by name without extension. */
 function entries() {
   const { exports, imports } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8'))
   const targets = JSON.stringify([exports, imports]).matchAll(/"\.\/dist\/([^"]+)\.js"/g)

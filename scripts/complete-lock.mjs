@@ -1,10 +1,9 @@
 /**
- * Adds to a lock file the optional binaries of other platforms that npm left out, and every integrity that is missing.
+ * Adds other platforms' optional binaries that npm left out of a lock file, and all missing integrity values.
  *
- * npm drops an optional dependency from the lock when the registry it happens to talk to does not carry it, and
- * `npm ci` then refuses the lock as incomplete. The ranges of such packages are exact, so only the integrity has to be
- * looked up. Run after every `npm install`: `node scripts/complete-lock.mjs`, with the path of the lock file if it is not
- * the one at the root.
+ * npm drops an optional dependency from the lock if the configured registry does not have it, and `npm ci` then rejects
+ * the lock as incomplete. The ranges of such packages are exact, so only the integrity must be looked up. Run
+ * `node scripts/complete-lock.mjs [path of another lock file]` after every `npm install`.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -39,7 +38,7 @@ lock.packages = Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 process.stdout.write(`${added} entries and ${unproven.length} integrities added to ${file}\n`)
 
-/** The entry with its integrity where npm writes it: behind the version. */
+/** Returns the entry with its integrity, in npm's order: after the version. */
 async function withIntegrity(path, { version, ...rest }) {
   const name = rest.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
   const view = ['view', `${name}@${version}`, 'dist.integrity', '--json']

@@ -1,6 +1,6 @@
 /**
- * `node scripts/lint-prose.mjs [files]` checks the English of the documentation: repeated words and wrong articles, by
- * retext's own rules, and five habits that make a text read like a translation. Code is not checked.
+ * `node scripts/lint-prose.mjs [files]` checks the documentation's English: repeated words and wrong articles, by
+ * retext's own rules, and habits that make a text read like a translation. It ignores code.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ const LONGEST_IN_A_TABLE = 20
 /** The one page that lists the platform's gaps. */
 const GAPS = 'docs/reference/the-contract.md'
 
-/** Pattern of a sentence, and what to write instead. */
+/** Pattern of a sentence, and the advice. */
 const HABITS = [
   [/^Where\b[^?]*, /, 'begin with "if" or "when"'],
   [/^(What|Whatever|Whoever|Which)\b[^?]*[.;]$/, 'name the subject: "events that wait", not "what waits"'],
@@ -42,7 +42,7 @@ const HABITS = [
   [/\bof whom\b|\bof whose\b|\bby which\b|\bwith which\b/, 'use two sentences'],
 ]
 
-/** A rule of retext's kind: looks at every sentence. */
+/** A retext rule that checks every sentence. */
 function habits() {
   return (tree, file) => {
     for (const sentence of nodesOf(tree, 'SentenceNode')) {
@@ -53,7 +53,7 @@ function habits() {
   }
 }
 
-/** A rule of remark's kind: looks at every cell of a table. */
+/** A remark rule that checks every table cell. */
 function shortCells() {
   return (tree, file) => {
     for (const cell of nodesOf(tree, 'tableCell')) {
@@ -66,7 +66,7 @@ function shortCells() {
   }
 }
 
-/** A rule of remark's kind: one page says what the platform has not published. */
+/** A remark rule: only one page lists what the platform has not published. */
 function oneListOfGaps() {
   return (tree, file) => {
     if (file.path === GAPS) return

@@ -1,11 +1,11 @@
 /**
- * Runs steps of turbo.json, each from Turbo's cache when nothing that it reads has changed:
- * `node scripts/run-steps.mjs step:lint step:typecheck`. Options of Turbo may follow, and after `--` those of the step.
+ * Runs steps of turbo.json, each from Turbo's cache if its inputs have not changed:
+ * `node scripts/run-steps.mjs step:lint step:typecheck`. Turbo's options may follow, and after `--` the step's own.
  *
- * - Puts the version of Node and the platform into the key of the cache, where Turbo has neither.
- * - Turns the telemetry of Turbo off.
+ * - Adds the Node version and the platform to Turbo's cache key, which includes neither.
+ * - Turns Turbo's telemetry off.
  * - `--quiet` prints nothing unless a step fails.
- * - `--assert-key`, first in each step, fails when Turbo itself was called, so that nothing is stored without that key.
+ * - `--assert-key`, first in each step, fails if Turbo was called directly, so that no result is stored without that key.
  */
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -29,7 +29,7 @@ function runSteps() {
       '--output-logs=new-only',
       '--log-prefix=none',
       ...given.slice(quiet ? 1 : 0, end),
-      // A step with options of its own, such as `-u`, may write: no stored result stands for that.
+      // A step with its own options, such as `-u`, may write files: a cached result cannot replace that.
       ...(options.length > 0 ? ['--force', '--', ...options] : []),
     ],
     {
@@ -43,10 +43,10 @@ function runSteps() {
   return status ?? 1
 }
 
-/** Passes a step that runs without Turbo, as nothing is stored then. */
+/** Fails if the cache key is incomplete. A step that runs without Turbo passes, since nothing is cached. */
 function assertKey() {
   const { TURBO_HASH, ACKHOOK_STEPS_ON } = process.env
   if (TURBO_HASH === undefined || ACKHOOK_STEPS_ON === KEY) return
-  process.stderr.write('The key of the cache lacks the version of Node. Run this step with npm run.\n')
+  process.stderr.write('The cache key lacks the Node version. Run this step with npm run.\n')
   process.exitCode = 1
 }

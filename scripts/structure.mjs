@@ -1,14 +1,13 @@
 /**
- * Prints the shape of the packages' sources, without their tests: the longest functions, the files of each folder, the
- * circles of imports, and the import levels and the code lines of core. With `--check` it also fails when a bound is
- * exceeded.
+ * Prints the structure of the packages' sources, without tests: the longest functions, the number of files in each
+ * folder, import cycles, and core's import levels and code lines. With `--check` it also fails if a limit is exceeded.
  *
- * - The length of a function is the lines from its name to its closing brace. Methods count, and so do arrow functions
- *   with a block; class bodies and arrow functions of one expression do not.
- * - A circle is a set of files that import each other, types included. `#platform` leads to the platform of Node and
- *   to that of the web, `#scheduler` and `#collect-body` to those of each.
- * - A code line holds something other than spaces and comments.
- * - A file that imports none of its package is on level 1, and any other one level above the highest that it imports.
+ * - A function's length is the number of lines from its name to its closing brace. Methods count, and so do arrow
+ *   functions with a block; class bodies and single-expression arrow functions do not.
+ * - A cycle is a set of files that import each other, types included. `#platform`, `#scheduler` and `#collect-body` each
+ *   count as imports of both their Node and their web file.
+ * - A code line contains more than spaces and comments.
+ * - A file without imports from its own package is on level 1, any other file one level above its highest import.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -18,27 +17,27 @@ import { parseSync } from 'rolldown/utils'
 const MOST_LINES_OF_A_FUNCTION = 60
 const MOST_FILES_OF_A_FOLDER = 20
 /**
- * Core without what only durable inboxes load: 4,450 when it was made small, 4,750 with reports of faults; the rest is
- * for what the log tells an operator (outages, clocks, a filling queue, drains), the bound on bytes in memory, the
- * context of a trace, and the floors of verification.
+ * Core without code that only durable inboxes load: 4,450 after it was made small, 4,750 with fault reports. The rest
+ * pays for logs for operators (outages, clocks, a filling queue, drains), the limit on bytes in memory, trace contexts,
+ * and verification floors.
  */
 const MOST_CODE_LINES_OF_CORE = 5028
 const MOST_CODE_LINES_OF_SHARING = 360
 const MOST_CODE_LINES_OF_PUSH = 500
 const SHARING = /inbox.sharing/
-/** Code that only inboxes load whose engine calls the consumer. */
+/** Code that only inboxes with a push engine load. */
 const PUSH = /inbox.push|src.push/
-/** Code that ends a process and replies to probes: apart from the path of a delivery, like sharing. */
+/** Code for shutdown and health probes: not part of a delivery's path, like sharing. */
 const MOST_CODE_LINES_OF_OPERATING = 290
 const OPERATING = /src.health|src.node.(graceful-shutdown|server-closer|node-health)/
 const LONGEST_SHOWN = 20
 const LONG_LINES = 40
 
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
-/** Nodes that name a function and begin before it. */
+/** Nodes that name a function and start before it. */
 const NAMING = ['MethodDefinition', 'Property', 'PropertyDefinition', 'VariableDeclarator']
 
-/** Files of a specifier, on Node and elsewhere. */
+/** Files that a specifier resolves to, on Node and elsewhere. */
 const BY_PLATFORM = {
   '#platform': ['platform/node/platform.ts', 'platform/web/platform.ts'],
   '#collect-body': ['node/collect-with-raw-body.ts', 'node/collect-without-raw-body.ts'],
@@ -71,7 +70,7 @@ function print() {
     `${files.length} files. In each folder:`,
     folders.map(([folder, count]) => `${pad(count)}  ${folder}`),
   )
-  section(`${circles.length} circles of imports.`, circles.map(showCircle))
+  section(`${circles.length} import cycles.`, circles.map(showCircle))
   const levels = levelsOf(core)
   section(
     `Core: ${core.length} files, ${coreLines} code lines, ${sharingLines} of sharing, ${pushLines} of push and ${operatingLines} of shutdown and health, ${levels.length} import levels.`,
@@ -85,24 +84,24 @@ function print() {
 function check() {
   const wrong = [
     ...tooLong.map(one => `over ${MOST_LINES_OF_A_FUNCTION} lines: ${showFunction(one).trim()}`),
-    ...circles.map(circle => `circle of imports: ${showCircle(circle)}`),
+    ...circles.map(circle => `import cycle: ${showCircle(circle)}`),
   ]
   if (coreLines > MOST_CODE_LINES_OF_CORE) {
-    wrong.push(`core has ${coreLines} code lines, and may have ${MOST_CODE_LINES_OF_CORE}`)
+    wrong.push(`core has ${coreLines} code lines, at most ${MOST_CODE_LINES_OF_CORE} are allowed`)
   }
   if (operatingLines > MOST_CODE_LINES_OF_OPERATING) {
     wrong.push(
-      `shutdown and health have ${operatingLines} code lines, and may have ${MOST_CODE_LINES_OF_OPERATING}`,
+      `shutdown and health have ${operatingLines} code lines, at most ${MOST_CODE_LINES_OF_OPERATING} are allowed`,
     )
   }
   if (pushLines > MOST_CODE_LINES_OF_PUSH)
-    wrong.push(`push has ${pushLines} code lines, and may have ${MOST_CODE_LINES_OF_PUSH}`)
+    wrong.push(`push has ${pushLines} code lines, at most ${MOST_CODE_LINES_OF_PUSH} are allowed`)
   if (sharingLines > MOST_CODE_LINES_OF_SHARING) {
-    wrong.push(`sharing has ${sharingLines} code lines, and may have ${MOST_CODE_LINES_OF_SHARING}`)
+    wrong.push(`sharing has ${sharingLines} code lines, at most ${MOST_CODE_LINES_OF_SHARING} are allowed`)
   }
   for (const [folder, count] of folders) {
     if (count > MOST_FILES_OF_A_FOLDER)
-      wrong.push(`${folder} has ${count} files, and may have ${MOST_FILES_OF_A_FOLDER}`)
+      wrong.push(`${folder} has ${count} files, at most ${MOST_FILES_OF_A_FOLDER} are allowed`)
   }
   if (wrong.length === 0) return
   process.stderr.write(`${wrong.join('\n')}\n`)
@@ -138,7 +137,7 @@ function linesOf(some) {
   return some.reduce((sum, { codeLines }) => sum + codeLines, 0)
 }
 
-/** Tarjan's search: the sets of files that reach each other. A file that imports itself is one too. */
+/** Finds import cycles by Tarjan's algorithm. A file that imports itself is a cycle too. */
 function circlesOf(owner) {
   const own = new Map(files.filter(file => file.owner === owner).map(file => [file.path, file]))
   const indexes = new Map()
@@ -163,7 +162,7 @@ function circlesOf(owner) {
   return found
 }
 
-/** The names of the files on each level. The files of a circle are on the same level. */
+/** Returns the names of the files on each level. Files in a cycle are on the same level. */
 function levelsOf(own) {
   const byPath = new Map(own.map(file => [file.path, file]))
   const circleOf = new Map(circles.flatMap(circle => circle.map(path => [path, circle])))
@@ -225,7 +224,7 @@ function nameOf(parent) {
   return name.name ?? name.value ?? undefined
 }
 
-/** The address that an import or an export names, also an import of a type alone or one within a function. */
+/** Returns the specifier of an import or export, including type imports and dynamic imports. */
 function specifierOf({ type, source, argument }) {
   if (type === 'TSImportType') return (source ?? argument)?.value
   return /^Import(Declaration|Expression)$|^Export(Named|All)Declaration$/.test(type)
@@ -233,7 +232,7 @@ function specifierOf({ type, source, argument }) {
     : undefined
 }
 
-/** The files of the same package that an address leads to. */
+/** Returns the files of the same package that a specifier resolves to. */
 function targetsOf(specifier, { owner, path }) {
   if (specifier.startsWith('.')) return [join(dirname(path), specifier)]
   return (BY_PLATFORM[specifier] ?? []).map(target => join(sourcesOf(owner), target))

@@ -1,16 +1,15 @@
 /**
- * Runs one real delivery (`node:http`, memory inbox) through the built core and prints its path: how many of
- * core's files it enters, how many functions, how many calls, and how many of the calls return to a file.
+ * Runs one real delivery (`node:http`, memory inbox) through the built core and prints its path: the number of core
+ * files it enters, of functions, of calls, and of calls that return to a file.
  *
- * Each function of a build of core with a file for each source reports when it is called. The calls count from the arrival of the
- * request until the handler is done and the event is finished; one delivery comes before, so that what is set up once
- * does not count. Calls are taken in their order: a call in the same file as the one before is a stay, the first
- * call in a file is an entry, and any other call is a return to a file that had been left. The end of a call does not
- * count as a return. The helpers in TRANSPARENT only call what they are given: they count as files, functions and calls,
- * but going through them neither leaves a file nor returns to one.
+ * In a build of core with a file for each source, each function reports its calls. Calls count from the request's arrival
+ * until the handler is done and the event is finished. An earlier delivery runs first, so that one-time setup does not
+ * count. In call order, a call in the same file as the previous one is a stay, the first call in a file is an entry, and
+ * any other call is a return to a file that had been left. The end of a call is not a return. The helpers in TRANSPARENT
+ * only call their arguments: they count as files, functions and calls, but neither leave a file nor return to one.
  *
- * - `--sequence` prints the calls in their order too.
- * - `--check` fails when there are more files or more returns than the bounds allow.
+ * - `--sequence` also prints the calls in order.
+ * - `--check` fails if the number of files or returns exceeds its limit.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
@@ -23,7 +22,7 @@ import { signedEvents } from '../bench/lib/deliver.mjs'
 import { SECRET } from '../bench/lib/dialects.mjs'
 import { writeCoreByFile } from './bundle-core.mjs'
 
-/** Bounds of what a reader follows for one delivery. */
+/** Limits on the path that a reader must follow for one delivery. */
 const MOST_FILES = 30
 const MOST_RETURNS = 45
 const TRANSPARENT = /(^|\/)maybe-promise\.js$/
@@ -40,7 +39,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Answers the addresses of its entry points. */
+/** Writes an instrumented core and returns its entry points' URLs. */
 async function instrumentedCore() {
   await writeCoreByFile(folder)
   const dist = join(folder, 'dist')
@@ -51,7 +50,7 @@ async function instrumentedCore() {
   return ['.', './node'].map(one => pathToFileURL(join(folder, exports[one].default)).href)
 }
 
-/** Puts a report at the beginning of each function. */
+/** Inserts a report at the beginning of each function. */
 function instrument(path, file) {
   const text = readFileSync(path, 'utf8')
   const insertions = []
@@ -64,7 +63,7 @@ function instrument(path, file) {
   })
   let changed = ''
   let from = 0
-  // The sort is stable, and an inner function is found after the outer one: at the same end the order is of no matter.
+  // The sort is stable, and inner functions come after outer ones. At the same end, the order does not matter.
   for (const [at, inserted] of insertions.sort(([a], [b]) => a - b)) {
     changed += text.slice(from, at) + inserted
     from = at
@@ -86,7 +85,7 @@ function walk(node, parent, visit) {
   }
 }
 
-/** The calls of the second delivery, in their order. */
+/** Returns the calls of the second delivery, in order. */
 async function traceDelivery([coreAddress, nodeAddress]) {
   const { createReceiver } = await import(coreAddress)
   const { toNodeHandler } = await import(nodeAddress)
@@ -121,14 +120,14 @@ function post(port, agent) {
     const options = { port, host: '127.0.0.1', method: 'POST', agent, headers }
     request({ ...options, headers: { ...headers, 'content-length': body.length } }, response => {
       if (response.statusCode === 202) response.resume().on('end', resolve)
-      else reject(new Error(`the delivery was answered with ${response.statusCode}`))
+      else reject(new Error(`the delivery got ${response.statusCode}`))
     })
       .on('error', reject)
       .end(body)
   })
 }
 
-/** Until no function of core was called for a while: after the handler, the event is still to be finished. */
+/** Waits until core makes no calls for a while: after the handler, it still has to finish the event. */
 async function quiet() {
   for (let before = -1; calls.length !== before; ) {
     before = calls.length
@@ -165,9 +164,9 @@ function print(traced) {
 
 function check({ files, returns }) {
   const wrong = [
-    ...(files > MOST_FILES ? [`A delivery enters ${files} files, and may enter ${MOST_FILES}.`] : []),
+    ...(files > MOST_FILES ? [`A delivery enters ${files} files; at most ${MOST_FILES} are allowed.`] : []),
     ...(returns > MOST_RETURNS
-      ? [`A delivery returns ${returns} times to a file, and may return ${MOST_RETURNS} times.`]
+      ? [`A delivery returns to a file ${returns} times; at most ${MOST_RETURNS} are allowed.`]
       : []),
   ]
   if (wrong.length === 0) return

@@ -1,6 +1,6 @@
 /**
- * Turns the changesets into versions and changelogs, all packages in lockstep, and writes the version wherever else it
- * stands: the ranges by which our packages ask for each other, and sources that can read no manifest in a bundle.
+ * Turns changesets into versions and changelogs, with all packages in lockstep. Also updates the version ranges between
+ * our packages, and the version in sources that cannot read a manifest when bundled.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const published = manifestsIn('packages')
 const all = [...published, ...manifestsIn('examples'), 'test/package.json', 'ui/package.json']
 const ours = new Set(published.map(file => read(file).name))
 
-// `^0.1.0` excludes 0.2.0, and changesets makes a major version of a peer's range that is left: 1.0.0 at the first minor.
+// `^0.1.0` excludes 0.2.0, and changesets bumps the major version if a peer leaves its range: 1.0.0 at the first minor.
 writeRanges('>=0.0.0')
 const changeset = createRequire(import.meta.url).resolve('@changesets/cli/bin.js')
 const { status } = spawnSync(process.execPath, [changeset, 'version'], {

@@ -5,14 +5,14 @@ const MAX_IDS = 1_000_000
 const MAX_BODY_BYTES = 1_048_576
 
 /**
- * What an expert writes without a library: verify, parse once, remember the id, acknowledge, then work. It has no
- * limit on what it holds at one time, no retries, no drain.
+ * An expert's receiver without a library: verifies, parses once, remembers the id, acknowledges, then works. It has no
+ * limit on events in memory, no retries and no drain.
  */
 export function createReceiverByHand(secret, handle) {
   const verify = createVerifyByHand(secret)
   const seen = new SeenIds(MAX_IDS)
 
-  /** The status to answer. The work starts after the reply. */
+  /** Returns the status of the reply. The work starts after the reply. */
   return (header, body) => {
     if (header === undefined || !verify(header, body)) return 401
     let event
@@ -33,8 +33,8 @@ function run(handle, event) {
 }
 
 /**
- * At least the last half of `max` ids, for at least a day if there are not more. Two sets that are dropped as a whole
- * cost less than a time for each id, and nothing has to be evicted one by one.
+ * Remembers at least the last `max / 2` ids, for at least a day unless there are more. Two sets, each dropped as a whole,
+ * cost less than a timestamp for each id, and ids need not be evicted one by one.
  */
 class SeenIds {
   #young = new Set()
@@ -46,7 +46,7 @@ class SeenIds {
     this.#max = max
   }
 
-  /** `false`: seen before. */
+  /** Returns false if the id was seen before. */
   add(id) {
     if (this.#young.has(id) || this.#old.has(id)) return false
     if (this.#young.size >= this.#max / 2 || Date.now() - this.#startedAt > REMEMBER_MS) {
@@ -59,20 +59,20 @@ class SeenIds {
   }
 }
 
-/** The reply that ours gives, so that both are measured with the same one. Other statuses have none. */
+/** Body of Ackhook's reply, so that both are measured with the same one. Other statuses have no body. */
 export const ACCEPTED = '{"code":"accepted","message":"The event is accepted and will be handled."}'
 export const ACCEPTED_HEADERS = {
   'content-type': 'application/json',
   'content-length': String(ACCEPTED.length),
 }
 
-/** Writes the reply of a status on Node's own response. */
+/** Writes a status's reply to Node's own response. */
 export function answer(response, status) {
   if (status === 202) response.writeHead(202, ACCEPTED_HEADERS).end(ACCEPTED)
   else response.writeHead(status).end()
 }
 
-/** The raw body by listeners, with a limit: 7 to 20 % faster than `for await`. */
+/** Reads the raw body with listeners and a limit: 7 to 20 % faster than `for await`. */
 export function readBody(request, done) {
   const chunks = []
   let bytes = 0

@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
 const TOLERANCE_S = 300
 
-/** What a careful engineer writes: parse the header, HMAC over the raw bytes, constant-time compare, tolerance. */
+/** A careful engineer's verification: parsed header, HMAC over the raw bytes, constant-time comparison, tolerance. */
 export function createVerifyByHand(secret) {
   return (header, body) => {
     const match = /^t=(\d{10}),v1=([0-9a-f]{64})$/.exec(header)
@@ -15,8 +15,8 @@ export function createVerifyByHand(secret) {
 }
 
 /**
- * The fastest correct way that was found, for one secret and one form of the header: two one-shot hashes with
- * prepared key blocks up to 8 KB, a prepared key above. The floor the others are divided by.
+ * The fastest correct way we found, for one secret and one header format: two one-shot hashes with prepared key blocks up
+ * to 8 KB, one HMAC above. It is the floor that the others are divided by.
  */
 export function createFastestVerify(secret) {
   const key = Buffer.from(secret)

@@ -5,9 +5,8 @@ const SCALE = 440
 const TITLE = 'Speed of webhook receivers, 2 KB bodies: ratio to a hand-written one on the same framework'
 
 /**
- * The HTTP comparison as a bar chart, with the 95 % interval of each bar: how many times as many requests the same
- * processor time is enough for. What is undecided is not drawn. Text and lines take the color scheme of the reader, by
- * a media query inside the image.
+ * Draws the HTTP comparison as a bar chart: requests per unit of processor time, with each bar's 95 % interval. Undecided
+ * ratios are omitted. Text and lines follow the reader's color scheme, by a media query inside the image.
  *
  * @param {{ framework: string, bars: { variant: string, cpu: ReturnType<typeof import('./interval.mjs').meanInterval> }[] }[]} groups
  */

@@ -5,10 +5,10 @@ import { median } from './rounds.mjs'
 const FEWEST_ROUNDS = 5
 const MOST_ROUNDS = 20
 const MOST_SECONDS = 90
-/** Enough to see that everything runs, and too few to decide anything close. */
+/** Enough to see that everything runs, too few for a close decision. */
 const QUICK_ROUNDS = 3
 
-/** What several rounds measured: one value for each field of each contender in each round. */
+/** Results of several rounds: one value for each field of each contender in each round. */
 export class Comparison {
   #rounds = []
 
@@ -33,12 +33,12 @@ export class Comparison {
     return geometricInterval(this.valuesOf(field, name))
   }
 
-  /** `one ÷ other`, taken within each round, because a machine is never equally quick for long. */
+  /** Returns `one ÷ other`, taken within each round, because a machine's speed never stays constant for long. */
   ratioOf(field, one, other) {
     return geometricInterval(this.#ratios(field, one, other))
   }
 
-  /** The round that is worst for `one`. */
+  /** Returns the ratio of the worst round for `one`. */
   lowestRatioOf(field, one, other) {
     return Math.min(...this.#ratios(field, one, other))
   }
@@ -49,8 +49,8 @@ export class Comparison {
 }
 
 /**
- * Measures rounds until every ratio of `decides` has an interval of ±`within`, or until there are enough of them or no time
- * is left. Where processes with the same code differ, a round is a new start of them.
+ * Measures rounds until every ratio in `decides` has an interval of ±`within`, or the rounds or the time run out. If
+ * processes with the same code differ, each round starts new ones.
  *
  * @param {(number: number) => Promise<Record<string, Record<string, number>>>} measureRound
  * @param {{
@@ -86,7 +86,7 @@ export async function compareRounds(
 }
 
 /**
- * A round that measures one contender after the other, A B in one round and B A in the next.
+ * Returns a round that measures one contender after the other: A B in one round, B A in the next.
  *
  * @param {readonly string[]} names
  * @param {(name: string, number: number) => Promise<Record<string, number>>} measure

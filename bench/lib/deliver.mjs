@@ -3,7 +3,7 @@ import { eventBody, writeId } from './event-body.mjs'
 
 let number = Date.now() * 1000
 
-/** Requests of 300 bytes, each with an id of its own, signed now. */
+/** Returns newly signed requests of 300 bytes, each with its own id. */
 export function signedEvents(count) {
   const { bytes, idAt } = eventBody(300)
   const t = Math.floor(Date.now() / 1000)
@@ -14,7 +14,7 @@ export function signedEvents(count) {
   })
 }
 
-/** Hands them to a receiver, 50 in each turn of the event loop. Throws when one is refused. */
+/** Passes requests to a receiver, 50 in each turn of the event loop. Throws if any is refused. */
 export async function deliver(receiver, requests) {
   let refused = 0
   for (let from = 0; from < requests.length; from += 50) {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** 32 bytes, also valid base64 for the libraries that decode their secret. */
+/** Secret of 32 bytes, which is also valid base64 for libraries that decode their secret. */
 export const SECRET = Buffer.from('bench-secret-of-thirty-two-bytes').toString('base64')
 
 const hmac = (key, encoding, ...parts) => {
@@ -9,7 +9,7 @@ const hmac = (key, encoding, ...parts) => {
   return mac.digest(encoding)
 }
 
-/** How each sender signs: headers for these bytes. Each peer is sent what its own platform would send. */
+/** Each sender's signature headers for given bytes. Each peer receives its own platform's headers. */
 export const DIALECTS = {
   service(body, t) {
     return { 'x-service-signature': `t=${t},v1=${hmac(SECRET, 'hex', `${t}.`, body)}` }

@@ -6,8 +6,8 @@ import { Sender } from './sender.mjs'
 import { startServer } from './server.mjs'
 
 /**
- * Processor time of each server, and not of the clock: on a busy machine code would not be compiled by then. Node 22
- * goes on compiling for two seconds, and after 0.8 it took ours 65 µs for what later took 49.
+ * Warm-up in each server's processor time: by the clock, a busy machine would not have compiled the code by then. Node 22
+ * compiles for two seconds: after 0.8 s, a request to Ackhook took 65 µs, later 49.
  */
 export const WARM_UP_CPU_S = 2.5
 const MEASURED_CPU_S = 0.6
@@ -17,19 +17,19 @@ const ALONE_ROUNDS = 2
 
 const { pin, note } = separateProcessors()
 
-/** Where the servers and the load ran. */
+/** Describes the processors of the servers and the load. */
 export const placement = note
 
 /**
- * Measures servers against each other while all of them are loaded at the same time on one processor, which they share
- * in slices of a few milliseconds. Whatever slows the machine then slows all of them alike. Each start has new
- * processes: two with the same code differ by one or two per cent for as long as they live.
+ * Compares servers that are loaded at the same time on one processor, which they share in slices of a few milliseconds.
+ * Other load on the machine then slows all of them equally. Each start has new processes: two with the same code differ
+ * by one or two percent for their whole life.
  *
- * A start measures the processor time of a server for each request, garbage collection included, and its resident
- * memory after that. Requests a second and p99 come from rounds in which each server has the processor for itself.
+ * A start measures a server's processor time per request, garbage collection included, and then its resident memory.
+ * Requests per second and p99 come from rounds in which a server has the processor to itself.
  *
- * `ages`: seconds of processor time after which the processes are measured instead, each of them again at every age. The
- * fields are then `cpuUs@<age>`, and `answered@<age>` with the requests until then.
+ * `ages`: seconds of processor time after which to measure the same processes, again at every age. The fields are then
+ * `cpuUs@<age>`, and `answered@<age>` with the number of requests until then.
  *
  * @param {readonly string[]} names
  * @param {{
@@ -41,7 +41,7 @@ export const placement = note
  */
 export function duet(names, { serverOf, requestOf, connections, ages, ...limits }) {
   return compareRounds(async number => {
-    // Every other start begins with the last one: being started first must not count.
+    // Every other start reverses the order: being started first must not count.
     const order = number % 2 === 0 ? names : names.toReversed()
     const servers = []
     try {
@@ -55,7 +55,7 @@ export function duet(names, { serverOf, requestOf, connections, ages, ...limits 
   }, limits)
 }
 
-/** The same processes, again and again, each time that they have taken so much more processor time. */
+/** Measures the same processes at each age. */
 async function measureAges(servers, ages) {
   const taken = Object.fromEntries(servers.map(({ name }) => [name, {}]))
   const answered = new Map(servers.map(({ name }) => [name, 0]))
@@ -98,8 +98,8 @@ async function measureStart(servers) {
 }
 
 /**
- * All at once, and each for the same time, until each has taken so much processor time. Answers the µs of each, and the
- * requests it has answered.
+ * Loads all servers at once, for the same time, until each has used `cpuSeconds` of processor time. Returns each server's
+ * microseconds and number of requests.
  */
 async function loadTogether(servers, cpuSeconds) {
   const seconds = ROUND_SECONDS * servers.length
@@ -121,7 +121,7 @@ function perRequest({ cpuUs, answered }) {
   return cpuUs / answered
 }
 
-/** In turns, A B B A. */
+/** Loads one server at a time, in the order A B B A. */
 async function loadAlone(servers) {
   const rounds = new Map(servers.map(({ name }) => [name, []]))
   for (let round = 0; round < ALONE_ROUNDS; round++) {

@@ -8,21 +8,21 @@ import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
-/** Of the kernel's accounting: a hundred a second. */
+/** Tick of the kernel's accounting: a hundred per second. */
 const TICK_US = 10_000
-/** Where /proc/<pid>/stat has the parent, and user and system time: own, and then of children that are gone. */
+/** Fields of /proc/<pid>/stat: the parent, then user and system time, of the process itself and of ended children. */
 const PARENT = 1
 const TIMES = 11
 
 const SLOTS = 16_384
 
-/** A folder of the run's own, on the disk that is measured. */
+/** Creates a folder for this run, on the measured disk. */
 export function scratchFolder() {
   const path = mkdtempSync(join(tmpdir(), 'ackhook-bench-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** A redis-server of the run's own. `appendonly: 'yes'` writes to disk, flushed every second. */
+/** Starts a redis-server for this run. `appendonly: 'yes'` writes to disk, flushed every second. */
 export async function startRedis({ appendonly = 'no', busPort } = {}) {
   const port = await freePort()
   const folder = scratchFolder()
@@ -49,7 +49,7 @@ export async function startRedis({ appendonly = 'no', busPort } = {}) {
     url,
     client,
     version,
-    /** Processor time that the server has taken so far. */
+    /** Returns the server's processor time since its start. */
     async cpuUs() {
       const info = await client.info('cpu')
       const seconds = kind => Number(new RegExp(`used_cpu_${kind}:([\\d.]+)`).exec(info)[1])
@@ -64,7 +64,7 @@ export async function startRedis({ appendonly = 'no', busPort } = {}) {
   }
 }
 
-/** A Redis Cluster of three masters. */
+/** Starts a Redis Cluster of three masters. */
 export async function startRedisCluster(options) {
   const busPorts = [await freePort(), await freePort(), await freePort()]
   const servers = await Promise.all(busPorts.map(busPort => startRedis({ ...options, busPort })))
@@ -89,7 +89,7 @@ export async function startRedisCluster(options) {
   }
 }
 
-/** A PostgreSQL of the run's own, with its defaults: fsync and synchronous_commit. */
+/** Starts a PostgreSQL for this run, with its defaults: fsync and synchronous_commit. */
 export async function startPostgres() {
   const owner = unprivileged()
   const folder = scratchFolder()
@@ -122,7 +122,7 @@ export async function startPostgres() {
   }
 }
 
-/** Processor time that a process and its children have taken, those that are gone included. Linux only. */
+/** Returns the processor time of a process and its children, including ended ones. Linux only. */
 function cpuUsOfFamily(pid) {
   const sum = values => values.reduce((all, one) => all + one, 0)
   const children = readdirSync('/proc')
@@ -132,7 +132,7 @@ function cpuUsOfFamily(pid) {
   return (sum(statOf(pid).slice(TIMES, TIMES + 4)) + sum(children)) * TICK_US
 }
 
-/** The fields behind the name of a process; none when it is gone or is not one. */
+/** Returns the fields after the process name; none if `pid` is not a running process. */
 function statOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -160,14 +160,14 @@ async function versionOf(url) {
   }
 }
 
-/** PostgreSQL refuses to run as root. */
+/** Returns the user for PostgreSQL, which refuses to run as root. */
 function unprivileged() {
   if (process.getuid?.() !== 0) return undefined
   const id = flag => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** Debian keeps PostgreSQL's programs in a folder for each version, and not on the PATH. */
+/** Finds a PostgreSQL program. Debian keeps them in a folder for each version, not on the PATH. */
 function program(name) {
   const versions = '/usr/lib/postgresql'
   const newestFirst = existsSync(versions) ? readdirSync(versions).sort((a, b) => b - a) : []

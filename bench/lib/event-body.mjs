@@ -1,8 +1,8 @@
 const SENTENCE = 'Thank you for your patience, the parcel will be with you on Thursday before noon. '
 
 /**
- * The bytes of a `conversation.resolved` event of exactly `size` bytes: an envelope, and a transcript for as long
- * as there is room. The id is 32 characters long and starts at `idAt`, so that a copy can be given another one.
+ * Returns a `conversation.resolved` event of exactly `size` bytes: an envelope, filled up with a transcript. The id has 32
+ * characters and starts at `idAt`, so that copies can have other ids.
  */
 export function eventBody(size) {
   const data = { conversation_id: 'cnv_01hv8e5k2m', channel: 'whatsapp', resolved_by: 'ai' }
@@ -30,7 +30,7 @@ function message(number) {
   }
 }
 
-/** Writes the number's digits behind `evt_`: every event of a run has an id of its own. */
+/** Writes the number's digits after `evt_`: every event of a run has its own id. */
 export function writeId(bytes, idAt, number) {
   bytes.write(String(number).padStart(28, '0'), idAt + 4, 'latin1')
 }

@@ -6,12 +6,12 @@ const NUMBERS =
   'WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1 - 1)'
 const KEY = 'substr(hex(randomblob(11)), 1, 22)'
 
-/** Handled ids in the file of an inbox, with random keys as events have them. `forgetAt`: when their retention ends. */
+/** Writes handled ids to an inbox's file, with random keys as for real events. Their retention ends at `forgetAt`. */
 export function fillIds(path, count, forgetAt) {
   return fill(path, `${NUMBERS} INSERT INTO ackhook_ids SELECT ${KEY}, ?2, 0 FROM numbers`, count, forgetAt)
 }
 
-/** Events that wait, of 500 bytes each. */
+/** Writes waiting events of 500 bytes each. */
 export function fillBacklog(path, count) {
   const columns = 'key, state, due, fingerprint, accepted_at, received_at, id, type, namespace'
   const values = `${KEY}, 0, 0, 0, ?2, ?2, 'evt_' || n, 'conversation.resolved', ''`
@@ -25,7 +25,7 @@ export function fillBacklog(path, count) {
   )
 }
 
-/** By SQL: a million through the inbox take minutes. */
+/** Fills the file by SQL: a million events through the inbox would take minutes. */
 async function fill(path, sql, count, time, afterwards = '') {
   const inbox = await started(sqliteInbox(path))
   await inbox.close(1000)

@@ -1,2 +1,2 @@
-/** What `http` measures on, and how the report calls it. */
+/** Frameworks that `http` measures, with their names in the report. */
 export const FRAMEWORKS = { 'node:http': 'node:http', express: 'Express', fastify: 'Fastify', hono: 'Hono' }

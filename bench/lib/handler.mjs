@@ -1,4 +1,4 @@
-/** The work behind every receiver: counts, and yields once as any real handler does. */
+/** Handler of every receiver: counts, and yields once like any real handler. */
 export const work = { handled: 0 }
 
 export async function handleEvent(event) {

@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { percentile } from './percentile.mjs'
 
 /**
- * Calls `work` again and again, so many at one time, for so long. Answers calls a second, their p50 and p99, the
- * processor time of this process for each, and how long the event loop was held up at p99.
+ * Keeps `inFlight` calls of `work` running for `ms`. Returns calls per second, their p50 and p99, this process's processor
+ * time per call, and the event loop delay at p99.
  */
 export async function keepInFlight(work, { inFlight, ms }) {
   const latencies = []
@@ -30,7 +30,7 @@ export async function keepInFlight(work, { inFlight, ms }) {
     p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),
     cpuUs: (user + system) / latencies.length,
-    // Work that never leaves its turn holds the event loop all the time.
+    // Work that never yields blocks the event loop the whole time.
     loopP99Ms: loop.count > 0 ? loop.percentile(99) / 1e6 : seconds * 1000,
   }
 }

@@ -1,14 +1,14 @@
-/** 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom; the last one stands for all above. */
+/** 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom; the last applies to all above. */
 const STUDENT_T = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ]
-/** Half of an interval that decides, at most, as a share of its middle. */
+/** Largest half-width of a conclusive interval, as a share of its middle. */
 export const WIDEST = 0.05
 
 /**
- * The mean of independent values with its 95 % interval, by Student's t: with six or eight values a bootstrap gives
- * intervals that are too narrow. `isNarrow`: the interval is at most ±5 % wide.
+ * Returns the mean of independent values with its 95 % interval, by Student's t: with six or eight values, a bootstrap
+ * gives intervals that are too narrow. `isNarrow`: the interval is at most ±5 % wide.
  *
  * @param {readonly number[]} values one for each start
  */
@@ -21,15 +21,15 @@ export function meanInterval(values) {
   return withWidth({ middle: mean, low: mean - half, high: mean + half })
 }
 
-/** The same for ratios and times, by their logarithms: 2 and 0.5 are equally far from 1. */
+/** Like `meanInterval`, for ratios and times, by their logarithms: 2 and 0.5 are equally far from 1. */
 export function geometricInterval(values) {
   const { middle, low, high } = meanInterval(values.map(Math.log))
   return withWidth({ middle: Math.exp(middle), low: Math.exp(low), high: Math.exp(high) })
 }
 
 /**
- * Judged at the less favorable end: `met` when the whole interval keeps the limit, `missed` when the whole interval
- * breaks it or a narrow one reaches over it, otherwise `undecided`.
+ * Judges by the less favorable end: `met` if the whole interval is within the limit, `missed` if the whole interval or a
+ * part of a narrow one is beyond it, otherwise `undecided`.
  *
  * @param {{ low: number, high: number, isNarrow: boolean }} interval
  * @param {{ least?: number, most?: number }} limit
@@ -39,7 +39,7 @@ export function verdictOf({ low, high, isNarrow }, { least = -Infinity, most = I
   return isNarrow || high < least || low > most ? 'missed' : 'undecided'
 }
 
-/** Whether half of the interval is at most this share of its middle. */
+/** Returns whether half of the interval is at most this share of its middle. */
 export function isWithin({ middle, low, high }, share) {
   return (high - low) / 2 <= share * Math.abs(middle)
 }

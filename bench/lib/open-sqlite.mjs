@@ -1,4 +1,4 @@
-/** The driver that the inbox would use: Node's own where it exists, otherwise the package. */
+/** Opens SQLite with the inbox's driver: Node's own if it exists, otherwise the package. */
 export async function openSqlite(path) {
   const { DatabaseSync } =
     process.getBuiltinModule?.('node:sqlite') ?? (await import('@photostructure/sqlite'))

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 
 /**
- * Gives the servers one processor and the load, which is this process, another. Answers what to say about it, and how
- * to start a server on its processor. Without `taskset`, or with a single processor, nothing is pinned.
+ * Pins this process, which is the load, to one processor. Returns a function that pins a server to another one, and a note
+ * for the report. Without `taskset`, or with a single processor, nothing is pinned.
  */
 export function separateProcessors() {
   const [forServers, forLoad] = allowedProcessors()
@@ -20,7 +20,7 @@ export function separateProcessors() {
   }
 }
 
-/** The numbers of the processors that this process may use: `0-2,5` is four. */
+/** Returns the numbers of the processors that this process may use: `0-2,5` means four. */
 function allowedProcessors() {
   const list = taskset('-c', '-p', process.pid)?.split(':').at(-1).trim()
   return (list?.split(',') ?? []).flatMap(range => {

@@ -1,6 +1,6 @@
 import { Session } from 'node:inspector/promises'
 
-/** Profiles this process from now on. Answers a function that ends it and gives the profile. */
+/** Starts profiling this process. Returns a function that stops it and returns the profile. */
 export async function startProfile(kind) {
   const session = new Session()
   session.connect()
@@ -10,7 +10,7 @@ export async function startProfile(kind) {
     await session.post('Profiler.start')
     return async () => (await session.post('Profiler.stop')).profile
   }
-  // Whatever was allocated counts, also what is garbage by now: garbage is what has to be collected.
+  // Counts all allocations, including those already collected: garbage has a cost too.
   const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true }
   await session.post('HeapProfiler.startSampling', { samplingInterval: 16_384, ...all })
   return async () => (await session.post('HeapProfiler.stopSampling')).profile

@@ -25,12 +25,12 @@ const ORDER = [
   'hot-key',
   'emulator',
 ]
-/** Kept once for each version of Node; of the others the last run counts. */
+/** Subjects kept once for each Node version; for the others, only the last run is kept. */
 const PER_NODE = ['verify', 'http']
-/** The frameworks of `http` in their order. */
+/** The frameworks of `http`, in order. */
 const PARTS = Object.keys(FRAMEWORKS)
 
-/** Keeps what was measured and leaves the other sections as they are. `http` has one for each framework. */
+/** Stores a measured section and leaves the others unchanged. `http` has one for each framework. */
 export function keepSection(subject, { about, markdown, figures, chart }, { framework, preliminary }) {
   const name = [subject, PER_NODE.includes(subject) ? currentMajor : [], framework ?? []].flat().join('@')
   const section = {
@@ -47,7 +47,7 @@ export function keepSection(subject, { about, markdown, figures, chart }, { fram
   writeFileSync(DATA, `${JSON.stringify({ versions: installedVersions(), sections }, null, 1)}\n`)
 }
 
-/** Writes RESULTS.md and the chart from all that is kept. Answers the table of targets. */
+/** Writes RESULTS.md and the chart from all stored sections. Returns the table of targets. */
 export function writeReport() {
   const sections = Object.values(readSections()).sort(
     (a, b) =>
@@ -58,7 +58,7 @@ export function writeReport() {
   const targets = targetsTable(sections)
   const report = [
     '# Results',
-    'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals, and "undecided" stands before those that are wider than ±5 %. Absolute figures only show the order of magnitude on the machine named.',
+    'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals; those wider than ±5 % are marked "undecided". Absolute figures only show the order of magnitude on the named machine.',
     `Versions: ${installedVersions().join(', ')}.`,
     targets,
     ...sections.map((section, i) => showSection(section, sections[i - 1])),
@@ -77,14 +77,14 @@ function readSections() {
   return existsSync(DATA) ? JSON.parse(readFileSync(DATA, 'utf8')).sections : {}
 }
 
-/** What the parts of a subject have to say together stands before the first of them. */
+/** Renders a section. The introduction that a subject's parts share comes before the first part. */
 function showSection({ subject, node, run, about, markdown }, before) {
   const isFirst = before?.subject !== subject || before.node !== node
   const [title, ...rest] = markdown.split('\n\n')
   const head = about === undefined ? [withNode(title)] : [...(isFirst ? [withNode(about)] : []), title]
   return [...head, `_${run}_`, ...rest].join('\n\n')
 
-  /** Its first line is the title of the subject. */
+  /** Adds the Node version to the first line, which is the subject's title. */
   function withNode(text) {
     return PER_NODE.includes(subject) ? text.replace(/$/m, `, Node ${node}`) : text
   }

@@ -1,13 +1,13 @@
 import { geometricInterval } from './interval.mjs'
 
 /**
- * Measures contenders in turns, A B C C B A A B C …, so that whatever slows the machine for a while slows all
- * of them alike. Answers each contender's samples in the order of the rounds.
+ * Measures contenders in turns, A B C C B A A B C …, so that other load on the machine slows all of them equally. Returns
+ * each contender's samples in the order of the rounds.
  *
  * @template T
  * @param {readonly string[]} names
  * @param {{ rounds: number, warmUps?: number, measure: (name: string, round: number) => T | Promise<T> }} options
- * `warmUps`: rounds that come before and do not count.
+ * `warmUps`: initial rounds that do not count.
  * @returns {Promise<Map<string, T[]>>}
  */
 export async function interleave(names, { rounds, warmUps = 0, measure }) {
@@ -22,19 +22,19 @@ export async function interleave(names, { rounds, warmUps = 0, measure }) {
   return samples
 }
 
-/** The middle of the values. */
+/** Returns the median of the values. */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** How two contenders compare: the ratios of the rounds, with their 95 % interval. */
+/** Compares two contenders: the ratios of the rounds, with their 95 % interval. */
 export function ratio(samples, base) {
   return geometricInterval(samples.map((sample, round) => sample / base[round]))
 }
 
-/** One field of each sample. */
+/** Returns one field of each sample. */
 export function each(samples, field) {
   return samples.map(sample => sample[field])
 }

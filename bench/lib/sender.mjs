@@ -6,8 +6,8 @@ import { writeId } from './event-body.mjs'
 let nextId = Date.now() * 1000
 
 /**
- * Signed events with an id each, over connections that stay open. It costs its own processor a few µs a request, far
- * less than any receiver takes: a sender that has to be waited for would measure itself.
+ * Sends signed events, each with its own id, over connections that stay open. It uses a few µs of its own processor per
+ * request, far less than any receiver: if receivers had to wait for the sender, it would measure itself.
  */
 export class Sender {
   #connections
@@ -26,12 +26,12 @@ export class Sender {
     return new Sender(open, createRequests(port, body, dialect))
   }
 
-  /** Signs what the next load will need, so that signing takes no time of it. */
+  /** Signs the requests for the next load, so that signing does not slow it down. */
   prepare(seconds) {
     return Array.from({ length: Math.ceil(this.#perSecond * seconds * 1.2) }, this.#make)
   }
 
-  /** Keeps one request under way on each connection for so long, and waits for the last answers. */
+  /** Keeps one request in flight on each connection for `seconds`, and waits for the last replies. */
   async load(seconds, requests = this.prepare(seconds)) {
     const latencies = []
     const start = performance.now()
@@ -51,7 +51,7 @@ export class Sender {
     return { answered: latencies.length, perSecond: this.#perSecond, latencies }
   }
 
-  /** Sends so many as fast as they are answered. */
+  /** Sends `count` requests as fast as replies arrive. */
   async send(count) {
     let sent = 0
     await Promise.all(
@@ -66,7 +66,7 @@ export class Sender {
   }
 }
 
-/** One request at a time. An answer that is not a 2xx ends the measurement. */
+/** Sends one request at a time. A reply other than 2xx ends the measurement. */
 class Connection {
   #answer
   #text = ''
@@ -92,11 +92,11 @@ class Connection {
     const text = this.#text
     this.#text = ''
     if (status < 300) this.#answer.resolve()
-    else this.#answer.reject(new Error(`the load met an answer that is not a 2xx: ${text}`))
+    else this.#answer.reject(new Error(`the load got a reply other than 2xx: ${text}`))
   }
 }
 
-/** The status of a whole response, or nothing while a part of it is missing. */
+/** Returns the status of a complete response, or nothing while a part is missing. */
 function statusOf(text) {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -107,7 +107,7 @@ function statusOf(text) {
   return isWhole ? status : undefined
 }
 
-/** Raw requests, laid out once: only the id and the signature headers change. */
+/** Creates raw requests from one template: only the id and the signature headers change. */
 function createRequests(port, { bytes, idAt }, dialect) {
   const sign = DIALECTS[dialect]
   const body = Buffer.from(bytes)

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A server in a process of its own, so that the load does not run on its event loop. */
+/** Starts a server in its own process, so that the load does not run on its event loop. */
 export async function startServer(
   module,
   variant,
@@ -27,8 +27,8 @@ export async function startServer(
     port,
     pid: child.pid,
     /**
-     * CPU time, memory, events handled, event loop delay; `'reset'`, `'collect'`, `'profile cpu'` and `'profile
-     * heap'` do so first. `'profiled'` answers the profile.
+     * Returns CPU time, memory, events handled and event loop delay; `'reset'`, `'collect'`, `'profile cpu'` and
+     * `'profile heap'` first do what they say. `'profiled'` returns the profile.
      */
     ask,
     async stop() {

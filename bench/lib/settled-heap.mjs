@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 
-/** Bytes of JavaScript and of buffers that are still reachable. */
+/** Returns the bytes of JavaScript and buffers that are still reachable. */
 export function settledHeap() {
   collectGarbage()
   collectGarbage()

@@ -1,4 +1,4 @@
-/** A Markdown table; the first column is text, the others are figures. */
+/** Returns a Markdown table: the first column is text, the others are figures. */
 export function table(head, rows) {
   const lines = [head, head.map((_, column) => (column === 0 ? '---' : '---:')), ...rows]
   return lines.map(cells => `| ${cells.join(' | ')} |`).join('\n')
@@ -9,12 +9,12 @@ export function showRatio({ middle, low, high }) {
   return `${middle.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
 }
 
-/** A ratio with its interval. One that is too wide says nothing more than that. */
+/** Shows a ratio with its interval, marked as undecided if the interval is too wide. */
 export function showDecided(interval) {
   return interval.isNarrow ? showRatio(interval) : `undecided, ${showRatio(interval)}`
 }
 
-/** Three digits that count, with thousands separated: `12,300`, `1.53`. */
+/** Shows three significant digits, with a thousands separator: `12,300`, `1.53`. */
 export function showNumber(value) {
   if (!Number.isFinite(value)) return '-'
   if (value >= 100) return Number(value.toPrecision(3)).toLocaleString('en-GB')

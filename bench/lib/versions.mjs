@@ -22,7 +22,7 @@ const OF_THE_PROJECT = [
   '@photostructure/sqlite',
 ]
 
-/** `express 5.3.0` and so on: everything that was measured. */
+/** Returns the versions of all measured packages, such as `express 5.3.0`. */
 export function installedVersions() {
   const read = (folder, name) => {
     const file = new URL(`${folder}/node_modules/${name}/package.json`, import.meta.url)

@@ -1,6 +1,6 @@
 /**
- * `first-page-child.mjs <browser> <url> <small text> <path>`: milliseconds from the navigation until a row is visible, for
- * each of twenty loads in contexts of their own, so that none has a warm cache.
+ * `first-page-child.mjs <browser> <url> <small text> <path>`: measures the milliseconds from navigation until a row is
+ * visible, for twenty loads, each in a new context without a warm cache.
  */
 import { chromium } from 'playwright-core'
 
@@ -10,7 +10,7 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }
 const times = []
 for (let load = 0; load < LOADS; load++) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 800 } })
-  // The browser starts a process for the first page of a site, which is not the page's time.
+  // The browser starts a process for a site's first page, which must not count.
   await page.goto(url + smallText)
   const startedAt = performance.now()
   await page.goto(url + path)

@@ -7,14 +7,14 @@ import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
 /**
- * The receiver of any checkout of Ackhook: the one in the folder BENCH_CHECKOUT, with the framework that is installed
- * there. Nothing else is loaded, so that two checkouts differ by their own code only.
+ * Serves the receiver from the checkout in the folder BENCH_CHECKOUT, with the framework installed there. Nothing else is
+ * loaded, so two checkouts differ only by their own code.
  */
 const folder = realpathSync(process.env.BENCH_CHECKOUT)
 const { resolve } = createRequire(join(folder, 'package.json'))
 const OPTIONS = { secret: SECRET, capacity: 1_000_000 }
 
-/** Each framework answers the port it listens on. */
+/** Starts each framework and returns its port. */
 const frameworks = {
   'node:http': async () => {
     const { createReceiver } = await load('@ackhook/core')
@@ -65,7 +65,7 @@ function portOf(server) {
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server.address().port)))
 }
 
-/** A link that leads to another checkout would measure that one. */
+/** Refuses a link to another checkout, which would measure that one. */
 function load(name) {
   const file = resolve(name)
   if (name.startsWith('@ackhook/') && !realpathSync(file).startsWith(folder + sep)) {

@@ -10,7 +10,7 @@ import { handleEvent } from '../lib/handler.mjs'
 
 const raw = express.raw({ type: '*/*', limit: '1mb' })
 
-/** Each variant answers the handlers of the route. */
+/** Returns the route's handlers for each variant. */
 const variants = {
   alone: () => [(_request, response) => response.writeHead(204).end()],
   'hand-written': byHand,
@@ -48,7 +48,7 @@ function byHand() {
   ]
 }
 
-/** As the libraries' own guides show it, acknowledging before the work. None of them remembers ids. */
+/** Follows the libraries' own guides, and acknowledges before the work. None of them remembers ids. */
 function verified(verify) {
   return [
     raw,

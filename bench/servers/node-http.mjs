@@ -7,7 +7,7 @@ import { answer, createReceiverByHand, readBody } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
-/** Each variant answers a listener for `node:http`. */
+/** Returns a `node:http` listener for each variant. */
 export const variants = {
   alone: () => (request, response) => {
     request.resume()

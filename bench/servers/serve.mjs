@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { work } from '../lib/handler.mjs'
 import { startProfile } from '../lib/profiler.mjs'
 
-/** The child process of a server: `serve.mjs <module> <variant>`. Answers questions about itself. */
+/** The child process of a server: `serve.mjs <module> <variant>`. Replies to questions about itself. */
 const [module, variant] = process.argv.slice(2)
 const { listen } = await import(`./${module}.mjs`)
 const loop = monitorEventLoopDelay({ resolution: 1 })

@@ -10,12 +10,12 @@ import { percentile } from '../lib/percentile.mjs'
 import { showNumber, table } from '../lib/table.mjs'
 
 const BATCH = 100
-/** One figure of each makes the interval. */
+/** Repetitions; each gives one value of the interval. */
 const PARTS = 10
 const START = new URL('emulator/start-child.mjs', import.meta.url)
 const SECRET = 'whsec_bench_0123456789abcdef'
 
-/** The emulator over HTTP: start, events taken in and delivered, pages of a full log, and what waiting costs. */
+/** Measures the emulator over HTTP: start, intake and delivery of events, pages of a full log, and the cost of waiting. */
 export async function measureEmulator({ quick }) {
   const folder = scratchFolder()
   try {
@@ -96,7 +96,7 @@ async function measureQueries(data, count, rounds) {
     secret: SECRET,
     retention: { deliveries: 1_000_000, undelivered: 1_000_000 },
   }
-  // Half of it waits at a paused endpoint, the rest is skipped: no request, and rows of both kinds.
+  // Half of the deliveries wait at a paused endpoint, the rest are skipped: rows of both kinds, without a request.
   const emulator = await startEmulator({ ...options, to: receiver.url })
   await emulator.api.endpoints.put({ paused: true, categories: ['conversation', 'call'] })
   await takeIn(emulator, count)
@@ -123,7 +123,7 @@ async function measureQueries(data, count, rounds) {
       const startedAt = performance.now()
       const reply = await fetch(`${emulator.url}/_emulator/v1/deliveries?${query}`)
       await reply.arrayBuffer()
-      if (!reply.ok) throw new Error(`${name} answered ${reply.status}`)
+      if (!reply.ok) throw new Error(`${name} got ${reply.status}`)
       times.push(performance.now() - startedAt)
     }
     results.push({ name, p50: percentile(times, 0.5), p95: percentile(times, 0.95) })
@@ -133,7 +133,7 @@ async function measureQueries(data, count, rounds) {
   return results
 }
 
-/** The share of a core that a process uses while retries wait for their time. */
+/** Returns the share of a core that a process uses while retries wait. */
 async function measureIdle(data, count, seconds) {
   const receiver = await startReceiver(503)
   const emulator = await startEmulator({
@@ -172,7 +172,7 @@ async function takeIn(emulator, count) {
       headers: { 'content-type': 'application/json', 'x-ackhook': '1' },
       body: JSON.stringify({ events }),
     })
-    if (reply.status !== 202) throw new Error(`taking in answered ${reply.status}: ${await reply.text()}`)
+    if (reply.status !== 202) throw new Error(`an event batch got ${reply.status}: ${await reply.text()}`)
     await reply.arrayBuffer()
   }
 }

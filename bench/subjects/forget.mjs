@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000
 const REMEMBERED = '1,000,000 remembered ids'
 const EXPIRED = '1,000,000 ids that have expired'
 
-/** What forgetting many ids at once costs the events that arrive meanwhile, in SQLite. */
+/** Measures what forgetting many ids costs events that arrive meanwhile, in SQLite. */
 export async function measureForget({ quick }) {
   const measure = name => measureLoad(name === EXPIRED ? -HOUR_MS : 100 * HOUR_MS, quick ? 3000 : 6000)
   await measure(REMEMBERED)
@@ -64,7 +64,7 @@ async function measureLoad(expiresInMs, ms) {
   }
 }
 
-/** What the expired ids of each round added to what its events write anyway. */
+/** Returns the bytes written per forgotten id in each round, beyond those of its events. */
 function writtenPerId(found) {
   const perEvent = found.middleOf('writtenPerEvent', REMEMBERED)
   const [wrote, calls, forgotten] = ['wrote', 'calls', 'forgotten'].map(field =>
@@ -73,7 +73,7 @@ function writtenPerId(found) {
   return wrote.map((bytes, i) => Math.max(0, bytes - calls[i] * perEvent) / forgotten[i])
 }
 
-/** By this process, to the disk. Not a number outside Linux. */
+/** Returns the bytes that this process wrote to disk; `NaN` outside Linux. */
 function bytesWritten() {
   try {
     return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))[1])

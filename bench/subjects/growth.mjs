@@ -23,7 +23,7 @@ const HEAD = [
 
 const FIELDS = ['p50Ms', 'p99Ms', 'handledPerSecond', 'cpuUs', 'serverCpuUs', 'startMs', 'statsMs']
 
-/** What remembered ids and waiting events cost the ones that arrive. `GROWTH_ENGINES=sqlite` measures one engine. */
+/** Measures what remembered ids and waiting events cost new events. `GROWTH_ENGINES=sqlite` measures one engine. */
 export async function measureGrowth({ quick }) {
   const names = process.env.GROWTH_ENGINES?.split(',') ?? Object.keys(ENGINES)
   const found = []
@@ -122,13 +122,13 @@ async function measureState(engine, state, ms) {
   }
 }
 
-/** As a sender does: what was not stored in time is sent again. */
+/** Delivers an event, and resends it if it was not stored in time, as a sender does. */
 async function deliver(inbox) {
   const delivery = nextDelivery()
   for (;;) {
     const { outcome, cause } = await inbox.accept(delivery)
     if (outcome === 'accepted' || outcome === 'duplicate') return
-    if (outcome !== 'unavailable') throw new Error(`the inbox answered ${outcome}`, { cause })
+    if (outcome !== 'unavailable') throw new Error(`the inbox returned ${outcome}`, { cause })
   }
 }
 

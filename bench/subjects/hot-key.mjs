@@ -8,10 +8,10 @@ import { showNumber, table } from '../lib/table.mjs'
 import { accepted, nextDelivery, started } from './durable/inbox.mjs'
 
 const BODY = Buffer.from(JSON.stringify({ text: 'x'.repeat(489) }))
-/** How many are stored with one wait for the disk. */
+/** Events stored with one wait for the disk. */
 const AT_A_TIME = 500
 const HOT = 'cnv_1'
-/** The key of each event. What has a name with `others` counts only what is not of the hot key. */
+/** Returns each event's key. Ways named `others` count only events without the hot key. */
 const WAYS = {
   'one key': () => HOT,
   'a key each': index => `cnv_${index}`,
@@ -20,10 +20,10 @@ const WAYS = {
   'others, every tenth event without its key': index => `cnv_${index}`,
 }
 
-/** How fast events that wait are worked off: those of one `serializeBy` key, which run one after the other, and others. */
+/** Measures how fast a backlog is handled: events of one `serializeBy` key, which run one by one, and others. */
 export async function measureHotKey({ quick }) {
   const postgres = await startPostgres()
-  // PostgreSQL runs one key at a tenth of the speed.
+  // PostgreSQL handles one key at a tenth of the speed.
   const places = {
     SQLite: { open: inSqlite, events: quick ? 3000 : 10_000 },
     PostgreSQL: { open: () => inPostgres(postgres.url), events: quick ? 500 : 2000 },

@@ -20,11 +20,11 @@ const SENDER_OF = {
   svix: 'standard',
   standardwebhooks: 'standard',
 }
-/** The peers and the bare framework are measured at one size, which is the one of the chart. */
+/** The one size at which peers and the bare framework are measured, used in the chart. */
 const PEER_SIZE = 2000
-/** Many targets are a few per cent away, and five starts that happen to agree are not yet a narrow interval. */
+/** Many targets are a few percent away, and five starts that happen to agree do not make a narrow interval. */
 const STARTS = { within: 0.025, fewest: 8, most: 24, seconds: 150 }
-/** Larger bodies are for the record: parsing decides there. */
+/** Larger bodies are for the record only: parsing dominates there. */
 const FEW_STARTS = { most: 5 }
 const HEAD = [
   '',
@@ -40,7 +40,7 @@ const HEAD = [
 const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load in separate processes. ${placement} "Hand-written" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, the reply that ours gives), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, garbage collection included, while all servers of the table's cell are loaded at once on one processor. Requests/s and p99: with that processor for itself. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
 
 /**
- * Processor time and requests a second over HTTP on one framework, against an expert's hand-written receiver.
+ * Compares processor time and requests per second over HTTP with an expert's hand-written receiver on one framework.
  *
  * @param {{ quick: boolean, peers: boolean, framework: keyof typeof FRAMEWORKS, bodies?: readonly number[] }} options
  */
@@ -90,7 +90,7 @@ async function compare(framework, { variants, size, quick }) {
   }))
 }
 
-/** Ours beside the hand-written receiver, and the processor time of each peer as a ratio to ours. */
+/** Lists ours with the hand-written receiver, and each peer's processor time as a ratio to ours. */
 function figuresOf(results) {
   const { cpu, rss } = results.find(({ variant }) => variant === OURS)
   const peers = results.filter(({ variant }) => ![HAND_WRITTEN, OURS, ALONE].includes(variant))

@@ -6,7 +6,7 @@ import { measureHour } from './memory/hour.mjs'
 import { measureIds } from './memory/ids.mjs'
 import { watchResident } from './memory/resident.mjs'
 
-/** What a remembered id costs, and how much a process holds while it is loaded. */
+/** Measures the cost of a remembered id, and a process's memory under load. */
 export async function measureMemory({ quick }) {
   const ids = await measureIds(quick)
   const hour = await measureHour()
@@ -18,7 +18,7 @@ export async function measureMemory({ quick }) {
   }
 }
 
-/** Two halves of so many seconds of load: what the second half adds to the settled heap. */
+/** Loads a server in two halves, and measures how much the second half adds to the settled heap. */
 async function measurePerEvent(seconds) {
   const rows = []
   for (const variant of ['hand-written', 'ackhook']) {
@@ -45,7 +45,7 @@ async function measurePerEvent(seconds) {
   return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember up to a million ids, and what they hold grows by them and by nothing else: by doublings.\n\n${table(head, rows)}`
 }
 
-/** Buffers are not part of the heap. */
+/** Sums heap and buffers, which are not part of the heap. */
 function heldBytes({ memory }) {
   return memory.heapUsed + memory.external
 }

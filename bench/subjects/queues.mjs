@@ -6,12 +6,12 @@ import { showNumber, table } from '../lib/table.mjs'
 import { nextDelivery } from './durable/inbox.mjs'
 
 const CHILD = new URL('queues/queues-child.mjs', import.meta.url)
-/** Queues, then processes. */
+/** Number of queues × number of processes. */
 const CONTENDERS = ['1 × 1', '2 × 1', '4 × 1', '1 × 2', '2 × 2', '4 × 2']
 
 /**
- * Events a second that one and two processes accept and handle, with one queue and with several, and what the busiest Redis
- * computes for an event: its thread is full at a second of that.
+ * Measures the events per second that one and two processes accept and handle, with one queue and with several, and the
+ * busiest Redis's processor time per event: its single thread has one second of it per second.
  */
 export async function measureQueues({ quick }) {
   const events = quick ? 4000 : 12_000

@@ -10,10 +10,10 @@ import { showDecided, showNumber, table } from '../lib/table.mjs'
 
 const BARE = 'SET NX PX'
 const CLAIM = 'redisStore claim'
-/** Short, so that what slows the machine slows both of a round. */
+/** Short, so that other load on the machine slows both contenders of a round. */
 const SAMPLE_MS = 100
 
-/** Claims of the Redis store against a bare `SET NX PX` by the same client, and what it costs over HTTP. */
+/** Compares the Redis store's claims with a bare `SET NX PX` by the same client, and measures its cost over HTTP. */
 export async function measureRedis({ quick }) {
   const redis = await startRedis()
   try {

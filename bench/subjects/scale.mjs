@@ -10,11 +10,11 @@ import { showDecided, showNumber, table } from '../lib/table.mjs'
 
 const BATCH = 1000
 
-/** How the cost of one delivery grows with what surrounds it. */
+/** Measures how a delivery's cost grows with handlers, secrets, ids, waiting events and connections. */
 export async function measureScale({ quick }) {
   const most = quick ? 300_000 : 1_000_000
   const tables = {
-    // First: what the others leave waiting in this process would hold up its load.
+    // Runs first: events that the others leave waiting in this process would delay its load.
     connections: await connections(quick ? [1, 32, 256] : [1, 8, 32, 256, 1000], quick),
     handlers: await growth('handlers registered', [1, 10, 100, 1000], quick, withHandlers),
     goodSecret: await growth('secrets, the first one signs', [1, 10, 100], quick, count =>
@@ -36,7 +36,7 @@ export async function measureScale({ quick }) {
   }
 }
 
-/** Answers the ratio of the largest step to the first one as well. */
+/** Measures each step. Also returns the ratio of the largest step to the first one. */
 async function growth(title, steps, quick, create) {
   const receivers = new Map()
   for (const step of steps) receivers.set(String(step), await create(step))
@@ -82,7 +82,7 @@ async function withIds(count) {
   return receiver
 }
 
-/** Events of a type whose handlers never end wait behind the limit of concurrency; the measured ones join them. */
+/** Fills the queue with events whose handlers never end, up to the concurrency limit; measured events queue behind them. */
 async function withWaiting(count) {
   const store = memoryStore({ maxClaims: 8_000_000 })
   const receiver = createReceiver({ secret: SECRET, store, capacity: 8_000_000, handlerTimeout: '1h' })

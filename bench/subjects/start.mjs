@@ -5,7 +5,7 @@ import { measureColdStart } from './start/cold-start.mjs'
 
 const CHILD = new URL('start/import-child.mjs', import.meta.url)
 
-/** What Ackhook adds to the start of a process and of a Worker. */
+/** Measures the time that Ackhook adds to the start of a process and of a Worker. */
 export async function measureStart({ quick }) {
   const importMs = await measureImport(quick ? 5 : 30)
   const cold = await measureColdStart(quick ? 5 : 60)

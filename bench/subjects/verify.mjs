@@ -8,11 +8,11 @@ const CHILD = new URL('verify/round-child.mjs', import.meta.url)
 const STRIPE = 'stripe verifyHeader'
 const OCTOKIT = '@octokit/webhooks-methods'
 
-/** Verification, and verification with `JSON.parse`, without HTTP: processor time a call. Each round is a new process. */
+/** Measures the processor time of verification, with and without `JSON.parse`, without HTTP. Each round is a new process. */
 export async function measureVerify({ quick, bodies }) {
   const sizes = bodies ?? SIZES
   const rounds = []
-  // The comparison that decides when it is enough has the closest targets: verification alone at the smallest size.
+  // The comparison with the closest targets decides when to stop: verification alone at the smallest size.
   await compareRounds(
     async () => {
       rounds.push(await measureInProcess(CHILD, [JSON.stringify(sizes)]))
@@ -31,14 +31,14 @@ export async function measureVerify({ quick, bodies }) {
       `Processor time a call, divided by the fastest correct way; lower is better. ${rounds.length} processes, in each of which the contenders take turns of a millisecond. The ratio is the geometric mean over the processes with its 95 % interval; "undecided": wider than ±5 %.`,
       `### Verify and parse\n\n${whole.table}`,
       '### Verification alone',
-      `"${NATIVE}" calls what OpenSSL has to do for a signature, on bytes that lie ready, and reads, copies and compares nothing. No verification in JavaScript can be faster.`,
+      `"${NATIVE}" calls only the OpenSSL functions for a signature, on prepared bytes, and reads, copies and compares nothing. No verification in JavaScript can be faster.`,
       alone.table,
     ].join('\n\n'),
     figures: { whole: whole.figures, alone: alone.figures },
   }
 }
 
-/** For each size: ours as a ratio to the fastest way, and each peer as a ratio to ours. */
+/** Returns, for each size, ours as a ratio to the fastest way, and each peer as a ratio to ours. */
 function compare(rounds, sizes, kind) {
   const rows = new Map()
   const figures = {}

@@ -13,7 +13,7 @@ const CORES = 2
 const EVENTS_OF_A_CORE = 250
 const PROCESSES = ['1', '2', '3', '4']
 
-/** How fast several processes on two cores work off one backlog, with nothing else running. */
+/** Measures how fast several processes on two cores handle one backlog, with nothing else running. */
 export async function measureWorkers({ quick }) {
   const folder = scratchFolder()
   const redis = await startRedis({ appendonly: 'yes' })
@@ -103,7 +103,7 @@ async function measureBacklog({ name, url, queue, hashes, cpuUs }, count) {
   return { perSecond: rateOf(ended), serverShare: serverUs / ((all.at(-1) - all[0]) * 1000 * CORES) }
 }
 
-/** While all of them work: not while some of them still start or have nothing left. */
+/** Returns the rate while all processes work: not while some are starting or have finished. */
 function rateOf(ended) {
   const from = Math.max(...ended.map(times => times[0]))
   const to = Math.min(...ended.map(times => times.at(-1)))
@@ -119,7 +119,7 @@ async function fill(inbox, count) {
   await inbox.close(1000)
 }
 
-/** A fixed amount of work, and not a span of time: processes that wait for a core would seem to work meanwhile. */
+/** Returns a fixed amount of work that takes `ms`. With a span of time, processes waiting for a core would seem to work. */
 function hashesOf(ms) {
   const block = Buffer.alloc(65_536)
   const costs = Array.from({ length: 20 }, () => {

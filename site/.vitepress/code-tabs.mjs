@@ -5,12 +5,12 @@ const MARKED_FENCE =
   /(?:^<!-- test: [\w-]+(?<marks>[^\n]*) -->\n(?:<!-- [^\n]* -->\n)*)?^```(?<lang>sh|ts)\n(?<code>.*?)^```$/gms
 
 /**
- * Shows a block in every form a reader may need. The pages stay plain Markdown: GitHub shows the first form.
- * Installs for npm, pnpm, yarn and bun; variables for a shell and for PowerShell; TypeScript and JavaScript.
+ * Shows a code block in every form a reader may need: install commands for npm, pnpm, yarn and bun; variables for a shell
+ * and for PowerShell; TypeScript and JavaScript. The pages stay plain Markdown: GitHub shows the first form.
  */
 export function codeTabs(md) {
   md.core.ruler.before('normalize', 'code-tabs', state => {
-    // The reference shows declarations, which have no other form.
+    // The API reference shows declarations, which have only one form.
     if (state.env.relativePath?.startsWith('api/')) return
     state.src = state.src.replace(MARKED_FENCE, (block, ...rest) => {
       const { marks = '', lang, code } = rest.at(-1)

@@ -7,7 +7,7 @@ import { repositoryLinks, slugify } from './links.mjs'
 import { sidebar } from './sidebar.mjs'
 
 const REPOSITORY = 'https://github.com/ackhook/ackhook'
-/** Inline, so that no browser asks for a favicon.ico. */
+/** Icon, inline so that browsers do not request a favicon.ico. */
 const ICON =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M3 8l4 4 6-8' fill='none' stroke='%231a7f37' stroke-width='2.5'/></svg>"
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
@@ -20,7 +20,7 @@ export default defineConfig({
   base: process.env.DOCS_BASE ?? '/',
   cleanUrls: true,
   head: [['link', { rel: 'icon', href: ICON }]],
-  // GitHub shows README.md for a folder, a web server index.html.
+  // GitHub shows README.md for a folder; a web server shows index.html.
   rewrites: {
     'getting-started/what-it-is.md': 'index.md',
     'README.md': 'contents.md',
@@ -56,7 +56,7 @@ export default defineConfig({
   },
 })
 
-/** The pages are outside this folder, so Vue is not found from where they are. */
+/** Marks Vue as external: the pages are outside this folder, so it cannot be resolved from there. */
 function externalVue() {
   const isVue = id => id === 'vue' || id.startsWith('vue/')
   return {
@@ -66,7 +66,7 @@ function externalVue() {
   }
 }
 
-/** First heading of a page, without its Markdown. */
+/** Returns a page's first heading, without Markdown. */
 function titleOf(page) {
   const [, title = page] = /^# (.+)$/m.exec(readFileSync(`${DOCS}${page}`, 'utf8')) ?? []
   return title.replaceAll('`', '')

@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from 'node:path'
 import { addressOf } from './sidebar.mjs'
 
-/** Anchors as GitHub makes them, so that one link works on both. */
+/** Returns an anchor as GitHub creates it, so that a link works on both sites. */
 export function slugify(text) {
   return text
     .trim()
@@ -10,7 +10,7 @@ export function slugify(text) {
     .replaceAll(' ', '-')
 }
 
-/** Turns links between files into the site's addresses, and links to files outside `docs` into those of the repository. */
+/** Turns links between files into site URLs, and links to files outside `docs` into repository URLs. */
 export function repositoryLinks(md, { docs, repository }) {
   const root = resolve(docs, '..')
   md.core.ruler.push('repository-links', state => {

@@ -53,7 +53,7 @@ const SECTIONS = {
   Decisions: 'decisions',
 }
 
-/** The menu, as VitePress reads it. A section that is a folder has all of its pages. */
+/** Returns the menu for VitePress. A section that names a folder contains all of its pages. */
 export function sidebar(titleOf, filesOf) {
   return Object.entries(SECTIONS).map(([text, pages], index) => ({
     text,
@@ -65,7 +65,7 @@ export function sidebar(titleOf, filesOf) {
   }))
 }
 
-/** The site's address for a file of `docs`. */
+/** Returns the site's URL for a file in `docs`. */
 export function addressOf(page) {
   if (page === 'getting-started/what-it-is.md') return '/'
   if (page === 'README.md') return '/contents'

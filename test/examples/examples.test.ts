@@ -64,7 +64,7 @@ it('examples/fastify-sqlite fails when the duplicate is taken for a new event', 
     output += chunk
   })
   const [exitCode] = await once(demo, 'close')
-  expect([output, exitCode]).toEqual([expect.stringContaining('BROKEN: it is known'), 1])
+  expect([output, exitCode]).toEqual([expect.stringContaining('BROKEN: it is a duplicate'), 1])
 })
 
 const ENDED = [

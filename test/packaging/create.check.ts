@@ -21,6 +21,6 @@ it('brings seven packages, none of them with an install script, and refuses a fo
   const installed = JSON.parse(await user.run('npm install --json create-ackhook'))
   expect(installed.added).toBe(7)
   expect(await user.run('npx create-ackhook . --yes 2>&1 || echo ended with $?')).toBe(
-    'Error: . is not empty (node_modules, package-lock.json, package.json): name another folder\nended with 2\n',
+    'Error: . is not empty (node_modules, package-lock.json, package.json): choose another folder\nended with 2\n',
   )
 })

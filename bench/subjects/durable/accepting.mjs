@@ -2,14 +2,14 @@ import { compareRounds, inTurns } from '../../lib/comparison.mjs'
 import { keepInFlight } from '../../lib/in-flight.mjs'
 import { showDecided, showNumber, table } from '../../lib/table.mjs'
 
-/** Short, so that what slows the machine slows all ways of a round. */
+/** Short, so that other load on the machine slows all ways of a round. */
 const SAMPLE_MS = 200
 const WARM_UPS = 3
 const HEAD = ['', 'events/s', '÷ raw', 'p50 ms', 'p50 ÷ raw', 'p99 ms', 'event loop p99 ms']
 
 /**
- * Ways to make an event safe, at so many in flight. `raw` names what the last way is compared with at each step. Answers the
- * comparison of each step, and the table.
+ * Compares ways to store an event safely. `raw` maps each number in flight to the way that the last one is compared with.
+ * Returns the comparison at each step, and the table.
  *
  * @param {Record<string, () => Promise<unknown>>} ways
  * @param {{ raw: Record<number, string>, quick: boolean }} options

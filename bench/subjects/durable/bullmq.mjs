@@ -6,7 +6,7 @@ import { rememberOnRedis } from '../growth/bullmq.mjs'
 import { compareAccepting } from './accepting.mjs'
 import { accepted, nextDelivery, started } from './inbox.mjs'
 
-/** How many at a time, the share of the jobs that is enough to measure it, and the ids that are remembered before. */
+/** Steps: events handled at a time, the share of the jobs to measure, and the number of ids remembered before. */
 const STEPS = [
   { concurrency: 1, share: 0.2 },
   { concurrency: 16, share: 1 },
@@ -19,7 +19,7 @@ const JOB = { attempts: 8, backoff: { type: 'exponential', delay: 1000 }, remove
 
 const postgresOf = url => ({ connectionString: url, migrate: true })
 
-/** BullMQ with the inbox around it and without, on one engine. */
+/** Engines on which BullMQ is measured with and without the inbox. */
 const ENGINES = {
   redis: {
     title: 'BullMQ on Redis',
@@ -79,7 +79,7 @@ function addBare(queue) {
   return queue.add(type, data, { ...JOB, jobId: `e-${key}` })
 }
 
-/** Each round fills a queue of its own, or the one that remembers, and lets it be emptied. */
+/** Measures processing: each round fills its own queue, or the one with remembered ids, and empties it. */
 async function measureProcessing(parts, quick) {
   const rows = []
   const figures = {}
@@ -153,7 +153,7 @@ async function processOurs({ inbox, url, jobs, concurrency }, name) {
   return perSecond
 }
 
-/** Filling is not measured: an event that is refused comes again, as its sender would see to. */
+/** Delivers an event, and repeats it if refused, as its sender would. Filling is not measured. */
 async function deliver(inbox) {
   const delivery = nextDelivery()
   while ((await inbox.accept(delivery)).outcome === 'unavailable');
@@ -163,7 +163,7 @@ async function inGroups(count, add) {
   for (let done = 0; done < count; done += 50) await Promise.all(Array.from({ length: 50 }, add))
 }
 
-/** From the first event to the last, so that connecting is not counted. */
+/** Times the span from the first event to the last, so that connecting does not count. */
 function stopwatch(count) {
   let first = 0
   let ticks = 0

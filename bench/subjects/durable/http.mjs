@@ -13,7 +13,7 @@ const VARIANTS = [MEMORY, SQLITE, 'ackhook, bullmq', 'ackhook, bullmq on postgre
 const CONNECTIONS = 64
 const HEAD = ['', 'requests/s', '÷ memory', 'p99 ms', 'event loop p99 ms']
 
-/** What persistence costs a whole receiver, with its events handled at the same time. */
+/** Measures the cost of persistence for a whole receiver, with its events handled at the same time. */
 export async function measureOverHttp({ folder, redis, postgres, quick }) {
   const env = {
     BENCH_SQLITE_PATH: join(folder, 'http.db'),
@@ -61,7 +61,7 @@ export async function measureOverHttp({ folder, redis, postgres, quick }) {
   }
 }
 
-/** What a variant still works off must not slow the next one. */
+/** Waits until a variant has finished its events, so that it does not slow the next one. */
 async function atRest(server) {
   const handled = async () => (await server.ask('state')).handled
   for (let before = -1, now = await handled(); now !== before; now = await handled()) {

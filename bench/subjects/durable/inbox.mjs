@@ -3,7 +3,7 @@ import { eventBody } from '../../lib/event-body.mjs'
 
 const { bytes: BODY } = eventBody(2000)
 
-/** A delivery of 2 KB with an id of its own, as the receiver hands it to its inbox. */
+/** Returns a delivery of 2 KB with its own id, as a receiver passes it to its inbox. */
 export function nextDelivery() {
   const key = randomBytes(16).toString('base64url')
   return {
@@ -39,5 +39,5 @@ export async function started(
 export async function accepted(inbox, delivery = nextDelivery()) {
   const answer = await inbox.accept(delivery)
   if (answer.outcome !== 'accepted')
-    throw new Error(`the inbox answered ${answer.outcome}`, { cause: answer.cause })
+    throw new Error(`the inbox returned ${answer.outcome}`, { cause: answer.cause })
 }

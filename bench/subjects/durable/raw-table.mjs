@@ -1,6 +1,6 @@
 import { openSqlite } from '../../lib/open-sqlite.mjs'
 
-/** One table with events, WAL, synchronous=FULL: as durable as an inbox, and nothing else of one. */
+/** Opens a single table of events, with WAL and synchronous=FULL: as durable as an inbox, without its other features. */
 export async function openRawTable(path) {
   const database = await openSqlite(path)
   database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=10000')
@@ -9,7 +9,7 @@ export async function openRawTable(path) {
   )
   const insert = database.prepare('INSERT INTO events VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING')
   return {
-    /** In one transaction. */
+    /** Inserts in one transaction. */
     commit(deliveries) {
       database.exec('BEGIN IMMEDIATE')
       for (const { key, type, body, receivedAt } of deliveries) insert.run(key, type, body, receivedAt)

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openRawTable } from './raw-table.mjs'
 
-/** A thread that commits each event that comes, and answers with an empty message. The first one says that it is up. */
+/** A thread that commits each event and replies with an empty message. The first message reports that it is ready. */
 const { commit } = await openRawTable(workerData)
 parentPort.on('message', delivery => {
   commit([delivery])

@@ -1,4 +1,4 @@
-/** `slow-disk-child.mjs <file>`: accepts events in a process whose fsync was made slow, and prints what it measured. */
+/** `slow-disk-child.mjs <file>`: accepts events in a process with a slowed fsync, and prints its measurements. */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { keepInFlight } from '../../lib/in-flight.mjs'
@@ -21,7 +21,7 @@ process.stdout.write(JSON.stringify(answer))
 await inbox.close(1000)
 process.exit()
 
-/** Proof that the delay is there. */
+/** Measures a bare fsync, to prove that the delay is active. */
 function fsyncMs(path) {
   const descriptor = openSync(path, 'w')
   const start = performance.now()

@@ -9,7 +9,7 @@ import { showNumber } from '../../lib/table.mjs'
 const TITLE = '### SQLite on a slow disk'
 const path = file => fileURLToPath(new URL(file, import.meta.url))
 
-/** A disk that takes 2 ms for each fsync, by a library put in front of the system's: Linux, with a C compiler. */
+/** Simulates a disk that takes 2 ms for each fsync, with a preloaded library. Needs Linux and a C compiler. */
 export function measureSlowDisk() {
   const folder = scratchFolder()
   try {

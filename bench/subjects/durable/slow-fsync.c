@@ -1,4 +1,4 @@
-/* A disk that needs 2 ms for each fsync: the system's own call, then the rest of the time. For LD_PRELOAD. */
+/* Simulates a disk that needs 2 ms for each fsync: calls the system's own, then sleeps. For LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>

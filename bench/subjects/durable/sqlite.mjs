@@ -11,7 +11,7 @@ const IN_THREAD = 'transaction each, in a thread'
 const TOGETHER = 'raw group commit'
 const OURS = 'sqliteInbox'
 
-/** An event on the disk, fsync before each acknowledgement, nothing handled meanwhile. */
+/** Measures storing events on disk, with fsync before each acknowledgement and without handlers. */
 export async function measureSqlite(folder, quick) {
   const inbox = await started(sqliteInbox(join(folder, 'inbox.db')))
   const raw = await openRaw(join(folder, 'raw.db'))
@@ -38,7 +38,7 @@ export async function measureSqlite(folder, quick) {
   }
 }
 
-/** The same durability without an inbox around it. */
+/** Ways with the same durability, without an inbox. */
 async function openRaw(path) {
   const { commit, close } = await openRawTable(path)
   let waiting = []
@@ -59,7 +59,7 @@ async function openRaw(path) {
   }
 }
 
-/** `insertAlone` in a thread, one message there and one back: no inbox whose commits hold up no event loop can do with less. */
+/** Runs `insertAlone` in a thread, with one message each way: the least that keeps commits off the event loop. */
 async function openRawThread(path) {
   const thread = new Worker(new URL('./raw-thread.mjs', import.meta.url), { workerData: path })
   const waiting = []

@@ -5,16 +5,16 @@ import { startPostgres, startRedis } from '../../lib/engines.mjs'
 import { accepted, started } from '../durable/inbox.mjs'
 
 const WEEK_MS = 604_800_000
-/** Copied by one command. */
+/** Ids or events copied by one command. */
 const CHUNK = 10_000
 
-/** Fills a queue with remembered ids. One event that was accepted stays in it. */
+/** Fills a queue with remembered ids. One accepted event stays in it. */
 export async function rememberOnRedis(client, inbox, queue, count) {
   await accepted(inbox)
   await copyInRedis(client, COPY_ID, queue, count, [Date.now() + WEEK_MS])
 }
 
-/** A queue for each state, on Redis. */
+/** Opens a queue for each state, on Redis. */
 export async function openRedis() {
   const server = await startRedis({ appendonly: 'yes' })
   const { client } = server
@@ -33,7 +33,7 @@ export async function openRedis() {
   }
 }
 
-/** A schema for each state, on PostgreSQL: queues in one would share their indexes. */
+/** Opens a schema for each state, on PostgreSQL: queues in one schema would share its indexes. */
 export async function openPostgres() {
   const server = await startPostgres()
   const client = new pg.Client({ connectionString: server.url })
@@ -60,7 +60,7 @@ export async function openPostgres() {
   }
 }
 
-/** One event goes through the inbox, and the others are copies of it: a million through the inbox take half an hour. */
+/** Fills queues with copies of one event that went through the inbox: a million through the inbox take half an hour. */
 function queues({ open, usedBytes, copyIds, copyEvents }) {
   let round = 0
   const names = new Map()
@@ -89,7 +89,7 @@ for i = 2, #ARGV do
   redis.call('LPUSH', KEYS[2], ARGV[i])
 end`
 
-/** The same for an id that is remembered; before the new ids, when it is forgotten. */
+/** Copies a remembered id. KEYS and ARGV as above, with the expiry time before the new ids. */
 const COPY_ID = `
 local token, fingerprint = redis.call('HGET', KEYS[1], 'data'):match('^{"token":"([^"]*)","fingerprint":(-?%d+),')
 for i = 3, #ARGV do
@@ -108,14 +108,14 @@ async function copyInRedis(client, script, queue, count, parameters) {
 
 const NEW_ID = `'e-' || substr(translate(encode(uuid_send(gen_random_uuid()), 'base64'), '+/', '-_'), 1, 22)`
 
-/** $1 queue, $2 count, $3 when they are forgotten. */
+/** Parameters: $1 queue, $2 count, $3 expiry time. */
 function copyId(schema) {
   return `INSERT INTO ${schema}.ackhook_remembered (forget_at_ms, fingerprint, queue, id, token)
     SELECT $3::bigint, (data->>'fingerprint')::integer, queue, ${NEW_ID}, data->>'token'
     FROM ${schema}.job, generate_series(1, $2::integer) WHERE queue = $1`
 }
 
-/** $1 queue, $2 count. */
+/** Parameters: $1 queue, $2 count. */
 function copyEvent(schema) {
   return `WITH accepted AS (SELECT * FROM ${schema}.job WHERE queue = $1)
     INSERT INTO ${schema}.job SELECT copy.* FROM accepted, generate_series(1, $2::integer) AS n,

@@ -6,7 +6,7 @@ import { fillBacklog, fillIds } from '../../lib/fill-sqlite.mjs'
 
 const WEEK_MS = 604_800_000
 
-/** A file for each state. */
+/** Opens a file for each state. */
 export async function openSqlite() {
   const folder = scratchFolder()
   const pathOf = state => join(folder.path, `${state}.db`)
@@ -22,7 +22,7 @@ export async function openSqlite() {
       const added = statSync(path).size - (backlog > 0 ? empty : 0)
       return added / Math.max(1, ids + backlog)
     },
-    /** It is none: it runs in this process. */
+    /** Returns 0: SQLite has no server, it runs in this process. */
     cpuUs: async () => 0,
     stop: () => folder.remove(),
   }

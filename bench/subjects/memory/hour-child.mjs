@@ -1,4 +1,4 @@
-/** `hour-child.mjs <options as JSON>`: an hour of events through one receiver. Prints the heap after each quarter. */
+/** `hour-child.mjs <options as JSON>`: sends an hour of events through one receiver. Prints the heap after each quarter. */
 import { createReceiver, memoryStore } from '@ackhook/core'
 import { deliver, signedEvents } from '../../lib/deliver.mjs'
 import { SECRET } from '../../lib/dialects.mjs'
@@ -8,7 +8,7 @@ const PER_SECOND = 50
 const QUARTER_S = 900
 const { maxIds, ...options } = JSON.parse(process.argv[2])
 
-// The store lives by the monotonic clock: it is moved on by ten seconds after ten seconds' worth of events.
+// The store uses the monotonic clock, which advances by ten seconds after ten seconds' worth of events.
 const realNow = performance.now.bind(performance)
 let ahead = 0
 performance.now = () => realNow() + ahead

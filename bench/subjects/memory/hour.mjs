@@ -9,7 +9,7 @@ const CASES = [
   ['at most 30,000 ids', { maxIds: 30_000 }],
 ]
 
-/** The heap after one hour of 50 events a second, with a clock that makes it an hour. */
+/** Measures the heap after one simulated hour of 50 events per second. */
 export async function measureHour() {
   const found = CASES.map(([name, options]) => {
     const answer = execFileSync(process.execPath, [CHILD, JSON.stringify(options)], { encoding: 'utf8' })

@@ -1,4 +1,4 @@
-/** One round of the ids that a store remembers, in a new process. Sends the bytes and the processor time of an id. */
+/** One round of remembering ids, in a new process. Sends the bytes and the processor time per id. */
 import { createHash } from 'node:crypto'
 import { memoryStore } from '@ackhook/core'
 import { settledHeap } from '../../lib/settled-heap.mjs'
@@ -15,7 +15,7 @@ process.send({ ...rememberAll(), 'Set: has and add': costOf(key => set.has(key) 
   process.exit(),
 )
 
-/** A million ids, and then a million more that push the first ones out. */
+/** Adds a million ids, then a million more that evict the first ones. */
 function rememberAll() {
   const way = key => {
     claim(key, 'token', LEASE)
@@ -29,7 +29,7 @@ function rememberAll() {
   }
 }
 
-/** In slices, so that making the keys is not counted. */
+/** Measures in slices, so that creating the keys does not count. */
 function costOf(way, begin) {
   const before = settledHeap()
   let us = 0

@@ -7,7 +7,7 @@ const OURS = 'memoryStore: claim and complete'
 const FULL = 'the same for as many again'
 const SET = 'Set: has and add'
 
-/** What a remembered id costs. Each round is a new process. */
+/** Measures the cost of a remembered id. Each round is a new process. */
 export async function measureIds(quick) {
   const found = await compareRounds(() => measureInProcess(CHILD), {
     quick,

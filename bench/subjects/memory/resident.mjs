@@ -8,13 +8,13 @@ import { table } from '../../lib/table.mjs'
 const PER_SECOND = 4000
 const TICKS_PER_SECOND = 100
 const IDS = 50_000
-/** Until every remembered id has its room and the code is compiled. */
+/** Seconds until all room for ids is used and the code is compiled. */
 const WARM_UP_S = 20
 const SAMPLES = 20
 
 /**
- * Resident memory under a steady load, with a bounded memory of ids that the warm-up fills: whatever grows after
- * that is a leak. The figure is the median of the last quarter by that of the first.
+ * Measures resident memory under a steady load. The warm-up fills the limited memory of ids, so any growth after it is a
+ * leak. The figure is the last quarter's median divided by the first quarter's.
  */
 export async function watchResident({ seconds }) {
   const env = { BENCH_MAX_IDS: String(IDS) }

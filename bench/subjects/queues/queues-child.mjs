@@ -1,4 +1,4 @@
-/** `queues-child.mjs <settings>`: accepts its share of the events, and handles what comes. Sends how many it has handled. */
+/** `queues-child.mjs <settings>`: accepts its share of the events and handles events. Sends the number it has handled. */
 import { bullmqInbox } from '@ackhook/bullmq'
 import { Cluster } from 'ioredis'
 import { accepted, started } from '../durable/inbox.mjs'

@@ -6,5 +6,5 @@ hooks.on('conversation.resolved', () => {})
 const app = new Hono()
 app.post('/', hooks)
 
-// biome-ignore lint/style/noDefaultExport: that is how Workers find their handler
+// biome-ignore lint/style/noDefaultExport: Workers find their handler this way
 export default app

@@ -24,7 +24,7 @@ const app :Workerd.Worker = (
 );
 `
 
-/** From the start of workerd to the first answer, ours and bare Hono in turns, each the same signed event. */
+/** Measures the time from workerd's start to the first reply, for ours and bare Hono in turns, with one signed event. */
 export async function measureColdStart(rounds) {
   const folders = [await bundle('bare-worker.mjs'), await bundle('ackhook-worker.mjs')]
   const [bare, ours] = folders.map(() => [])
@@ -44,7 +44,7 @@ export async function measureColdStart(rounds) {
   }
 }
 
-/** As wrangler does it: one module, resolved by the conditions of Workers. */
+/** Bundles one module with the Workers export conditions, as wrangler does. */
 async function bundle(file) {
   const folder = scratchFolder()
   const built = await rolldown({
@@ -78,11 +78,11 @@ async function answerAfterMs(folder) {
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
   await gone
-  if (reply.status !== 202) throw new Error(`the Worker answered ${reply.status}`)
+  if (reply.status !== 202) throw new Error(`the Worker returned ${reply.status}`)
   return ms
 }
 
-/** The binary inside the package of this machine: no install script has to run. */
+/** Returns the binary inside this platform's package, so that no install script has to run. */
 function program() {
   const name = `@cloudflare/workerd-${platform}-${arch === 'x64' ? '64' : arch}`
   return createRequire(import.meta.url)

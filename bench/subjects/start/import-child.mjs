@@ -1,4 +1,4 @@
-/** Sends what importing the adapter takes once Express itself is there. */
+/** Sends the time that importing the adapter takes after Express itself is imported. */
 await import('express')
 const began = performance.now()
 await import('@ackhook/express')

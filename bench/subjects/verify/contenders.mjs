@@ -16,10 +16,10 @@ export const FLOOR = 'fastest correct way'
 export const HAND_WRITTEN = 'idiomatic, hand-written'
 export const NATIVE = 'native calls alone'
 export const OURS = 'ackhook'
-/** Above it one HMAC costs less than two hashes that are asked for from JavaScript. */
+/** Largest body for which two hashes called from JavaScript cost less than one HMAC. */
 const TWO_HASHES_UP_TO = 8192
 
-/** Functions of the same work: an awaited one answers a promise, and is awaited. Each is tried once. */
+/** Returns functions that do the same work, some of them async. Tries each one once. */
 export async function createContenders(body, parse) {
   const t = Math.floor(Date.now() / 1000)
   const id = 'msg_0000000000000000000000000000'
@@ -45,7 +45,7 @@ export async function createContenders(body, parse) {
   return contenders
 }
 
-/** Each a text of its own, as a server reads it: V8 is slow with the characters of one that was joined from parts. */
+/** Copies each header into a flat string, as a server reads it: V8 reads characters of a concatenated string slowly. */
 function asReceived(headers) {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Buffer.from(String(value)).toString('latin1')]),
@@ -53,8 +53,8 @@ function asReceived(headers) {
 }
 
 /**
- * What no verification in JavaScript can be faster than: only the calls into OpenSSL, on bytes that lie ready, with nothing
- * read, copied or compared.
+ * Returns the floor for any verification in JavaScript: only the calls into OpenSSL, on prepared bytes, with nothing read,
+ * copied or compared.
  */
 function nativeCalls(body) {
   if (body.length > TWO_HASHES_UP_TO) {
@@ -92,14 +92,14 @@ async function ours(body, headers, parse) {
 }
 
 let loaded
-/** The steps of core that are measured, none of which it exports. */
+/** Returns the measured steps of core, none of which it exports. */
 function steps() {
   loaded ??= loadSteps()
   return loaded
 }
 
 async function loadSteps() {
-  // Not `scratchFolder`: what it imports makes charCodeAt slow for everybody.
+  // Avoids `scratchFolder`, whose imports make charCodeAt slow for all contenders.
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-bench-'))
   await writeCoreByFile(folder)
   const files = ['events/contract', 'events/decode-event', 'verify/secrets', 'verify/verify-request']

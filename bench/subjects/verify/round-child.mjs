@@ -1,13 +1,13 @@
 /**
- * `round-child.mjs <sizes as JSON>`: one round of `verify` in a new process. Sends the nanoseconds of processor time that
- * a call of each contender takes: the clock would count the turns of other processes too.
+ * `round-child.mjs <sizes as JSON>`: one round of `verify` in a new process. Sends each contender's nanoseconds of
+ * processor time per call: the clock would count other processes' turns too.
  */
 import { eventBody } from '../../lib/event-body.mjs'
 import { createContenders } from './contenders.mjs'
 
-/** Slices this short lie side by side: what slows the machine slows all of them. */
+/** Short slices: other load on the machine slows all contenders equally. */
 const SLICE_MS = 1
-/** Large bodies take more than a slice, and get fewer of them. `calls`: between two looks at the clock. */
+/** Effort per size: large bodies take more than a slice, so they get fewer. `calls`: calls between two clock reads. */
 const SMALL = { warmUps: 50, slices: 150, calls: 4 }
 const LARGE = { warmUps: 15, slices: 30, calls: 1 }
 const LARGEST_SMALL = 2000
@@ -33,7 +33,7 @@ async function measure(contenders, { warmUps, slices, calls }) {
   return Object.fromEntries([...sums].map(([name, { ns, calls }]) => [name, { ns: ns / calls }]))
 }
 
-/** A promise is awaited each time, as its user would. */
+/** Measures one slice. Awaits each promise, as a user would. */
 async function measureSlice(sum, atOnce) {
   const { run } = sum
   const before = process.cpuUsage()

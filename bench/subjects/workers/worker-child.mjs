@@ -1,4 +1,4 @@
-/** `worker-child.mjs <engine> <url> <queue> <hashes>`: handles a backlog. Sends the time at which each handler ended. */
+/** `worker-child.mjs <engine> <url> <queue> <hashes>`: handles a backlog. Sends the end time of each handler. */
 import { hash } from 'node:crypto'
 import { createReceiver } from '@ackhook/core'
 import { SECRET } from '../../lib/dialects.mjs'

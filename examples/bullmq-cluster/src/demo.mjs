@@ -1,7 +1,7 @@
 // @ts-check
 // Two web processes, two workers, one Redis. A sender delivers events to both web processes while a worker and a
-// web process are killed, repeats what was not acknowledged, and everything once more. Exit code 0: each
-// acknowledged event was handled, and none twice but those that the killed worker had begun.
+// web process are killed, resends unacknowledged events, and finally sends everything again. Exit code 0: each
+// acknowledged event was handled, and none twice except those that the killed worker had begun.
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { startRedis } from './redis.mjs'
 const EVENTS = 200
 const secret = 'a-secret-of-at-least-16-bytes'
 const run = randomUUID().slice(0, 8)
-// Ended early, it takes along what it has started.
+// Exits on a signal, so that the exit handlers stop the processes started here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const redis = await startRedis()
 /** @type {{ worker: string, id: string }[]} */
@@ -45,18 +45,18 @@ check(`${handled.size} events handled`, handled.size === EVENTS)
 const by = (/** @type {string} */ name) => begun.filter(({ worker }) => worker === name).length
 console.log(`       worker A began ${by('worker A')}, worker B ${by('worker B')}`)
 const twice = begun.length - new Set(begun.map(({ id }) => id)).size
-check(`${twice} ran again, of at most 4 that worker A had begun`, twice <= 4)
+check(`${twice} ran again; worker A had begun at most 4`, twice <= 4)
 
 const again = await Promise.all(ids.map((id, i) => deliver(id, i)))
 check(
-  'all sent once more: every one is known',
+  'all sent again: every one is a duplicate',
   again.every(code => code === 'duplicate'),
 )
-check('and none ran again', begun.length === EVENTS + twice)
+check('none ran again', begun.length === EVENTS + twice)
 
 const exits = await Promise.all([webB, workerB].map(stop))
 check(
-  'Ctrl+C: the others drained and ended',
+  'Ctrl+C: the other processes drained and ended',
   exits.every(code => code === 0),
 )
 redis.stop()
@@ -82,8 +82,8 @@ async function startProcess(name) {
 }
 
 /**
- * As the platform does it: until the answer is 2xx, by way of a balancer that tries the other one next.
- * Resolves with the code of that answer.
+ * Delivers like the platform behind a load balancer: alternates between the web processes until the reply is 2xx.
+ * Resolves with that reply's code.
  *
  * @param {string} id
  * @param {number} turn
@@ -100,7 +100,7 @@ async function deliver(id, turn) {
       const { code } = /** @type {{ code: string }} */ (await response.json())
       if (response.ok) return code
     } catch {
-      // Killed: the event is still the sender's.
+      // The process was killed: the sender keeps the event and retries.
     }
     await sleep(100)
   }

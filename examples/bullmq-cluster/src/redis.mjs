@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 
-/** The Redis of `REDIS_URL`, or one that is started for this demo with every write on disk before its answer. */
+/** Returns the Redis at `REDIS_URL`, or starts one for this demo that writes to disk before each reply. */
 export async function startRedis() {
   const given = process.env['REDIS_URL']
   if (given !== undefined) return { url: given, stop() {} }
@@ -19,7 +19,7 @@ export async function startRedis() {
     console.error('This demo needs redis-server in the PATH, or the address of a Redis in REDIS_URL.')
     process.exit(1)
   })
-  // However the demo ends: also by a signal or an error.
+  // Runs however the demo ends, including a signal or an error.
   process.once('exit', () => {
     server.kill('SIGKILL')
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 })

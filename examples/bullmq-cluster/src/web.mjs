@@ -1,5 +1,5 @@
 // @ts-check
-// A web process: receives, and leaves the work to others (`concurrency: 0`).
+// A web process: receives events and leaves the work to workers (`concurrency: 0`).
 import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
 import express from 'express'
@@ -11,7 +11,7 @@ await hooks.start()
 const app = express()
 app.post('/webhooks', hooks)
 const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', error => {
-  // Express hands over what went wrong, such as a port that is taken.
+  // Express passes startup errors here, such as a port in use.
   if (error) throw error
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   if (process.send) process.send({ port })
@@ -19,5 +19,5 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
 })
 
 const shutDown = gracefulShutdown(hooks, server)
-// Under the demo it also ends with its parent, however that ends.
+// Ends with the demo that started it, if any.
 process.once('disconnect', () => shutDown().then(() => process.exit()))

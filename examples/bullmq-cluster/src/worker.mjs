@@ -1,5 +1,5 @@
 // @ts-check
-// A worker process: its receiver is never mounted, so it only works.
+// A worker process: its receiver is never mounted, so it only runs handlers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from '@ackhook/core'
 import { gracefulShutdown } from '@ackhook/core/node'
@@ -9,7 +9,7 @@ const receiver = createReceiver({ ...receiverOptions(), concurrency: 4 })
 receiver.on('conversation.resolved', async event => {
   process.send?.({ begun: event.id })
   await sleep(20)
-  // Under the demo its parent counts; otherwise this line is all that happens.
+  // The demo counts handled events; without it, the handler only logs.
   if (process.send) process.send({ handled: event.id })
   else console.log(`handled ${event.id}`)
 })
@@ -18,5 +18,5 @@ if (process.send) process.send({ ready: true })
 else console.log('Working')
 
 const shutDown = gracefulShutdown(receiver)
-// Under the demo it also ends with its parent, however that ends.
+// Ends with the demo that started it, if any.
 process.once('disconnect', () => shutDown().then(() => process.exit()))

@@ -1,6 +1,6 @@
 // @ts-check
-// Two server processes share their memory of ids through Redis. One sender delivers every event to both of them at
-// about the same moment, kills one process, and delivers everything once more. Exit code 0: each event was handled once.
+// Two server processes share handled ids through Redis. One sender delivers every event to both at about the same
+// time, kills one process, and delivers everything again. Exit code 0: each event was handled once.
 import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { startRedis } from './start-redis.mjs'
 const EVENTS = 100
 const secret = 'a-secret-of-at-least-16-bytes'
 const run = randomUUID().slice(0, 8)
-// Ended early, it takes along what it has started.
+// Exits on a signal, so that the exit handlers stop the processes started here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const redis = await startRedis()
 /** @type {string[]} */
@@ -33,7 +33,7 @@ console.log(`       the first server handled ${byFirst}, the second ${second.cou
 first.child.kill('SIGKILL')
 const again = await Promise.all(ids.map(id => deliver(second.url, id)))
 const known = again.filter(code => code === 'duplicate').length
-check(`the first server killed, all sent again: the second knows ${known} of ${EVENTS}`, known === EVENTS)
+check(`the first server killed, all sent again: ${known} of ${EVENTS} are duplicates`, known === EVENTS)
 check('no event ran twice', new Set(handled).size === handled.length)
 
 second.child.kill('SIGINT')
@@ -71,7 +71,8 @@ async function deliverSoon(url, id) {
 }
 
 /**
- * As the platform does it: until the answer is 2xx, also when the connection broke. Resolves with the code of that answer.
+ * Delivers like the platform: retries until the reply is 2xx, even after a broken connection. Resolves with that reply's
+ * code.
  *
  * @param {string} url
  * @param {string} id
@@ -87,13 +88,13 @@ async function deliver(url, id) {
       const { code } = /** @type {{ code: string }} */ (await response.json())
       if (response.ok) return code
     } catch {
-      // A server may close an idle connection in the moment in which it is used again.
+      // A server may close an idle connection just as it is reused.
     }
     await new Promise(resolve => setTimeout(resolve, 100))
   }
 }
 
-/** What was acknowledged is handled soon after, and the word of it comes from another process. */
+/** Waits until the servers have reported all acknowledged events as handled. */
 async function settled() {
   const deadline = Date.now() + 10_000
   while (handled.length < EVENTS && Date.now() < deadline)

@@ -1,6 +1,5 @@
 // @ts-check
-// One of several equal server processes. What they share is Redis: an event that one of them has claimed or
-// handled is known to all.
+// One of several identical server processes. They share claimed and handled ids through Redis.
 import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
 import { redisStore } from '@ackhook/redis'
@@ -16,7 +15,7 @@ const hooks = webhooks({
 })
 
 hooks.on('conversation.resolved', event => {
-  // Under the demo its parent counts; otherwise this line is all that happens.
+  // The demo counts handled events; without it, the handler only logs.
   if (process.send) process.send({ handled: event.id })
   else
     console.log(
@@ -28,7 +27,7 @@ const app = express()
 app.post('/webhooks', hooks)
 
 const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', error => {
-  // Express hands over what went wrong, such as a port that is taken.
+  // Express passes startup errors here, such as a port in use.
   if (error) throw error
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   if (process.send) process.send({ port })
@@ -37,6 +36,6 @@ const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', erro
 
 process.on('disconnect', () => process.exit())
 gracefulShutdown(hooks, server, {
-  // Last: completions need the connection. `quit()` would wait for a Redis that is away, and the process with it.
+  // Runs last, because completions need the connection. `quit()` would wait if Redis is down, and block the exit.
   cleanup: () => redis.disconnect(),
 })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A redis-server of this demo alone, or the one that REDIS_URL names.
+ * Returns the Redis at REDIS_URL, or starts a redis-server for this demo.
  *
  * @returns {Promise<{ url: string, stop(): void }>}
  */

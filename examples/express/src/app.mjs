@@ -3,8 +3,8 @@ import { webhooks } from '@ackhook/express'
 import express from 'express'
 
 /**
- * An Express app as it might be before webhooks came, and the route that receives them. The webhook route
- * stands above `express.json()`: the signature covers the exact bytes of the body.
+ * An existing Express app with a webhook route added. The webhook route comes before `express.json()`: the signature
+ * covers the exact bytes of the body.
  *
  * @param {import('@ackhook/core').ReceiverOptions<Record<never, never>, import('express').Request>} options
  */

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
-// Starts the receiver, sends it real signed deliveries and checks each promise. Exit code 0: all were kept.
+// Starts the receiver, sends it signed deliveries and checks each promise. Exit code 0: all were kept.
 const secret = 'a-secret-of-at-least-16-bytes'
 const { app, hooks } = createApp({
   secret,
   retry: { minDelay: '50ms' },
-  // What a refused request was refused for is printed below; the sender only hears a code.
+  // The reason for each refusal is printed below; the sender receives only a code.
   observe: observation => {
     if (observation.kind === 'rejected') reason = observation.code
   },
@@ -34,7 +34,7 @@ hooks.onError(({ attempt, retryInMs }, event) => {
 })
 hooks.onUnhandled(event => {
   handled.push(event.id)
-  console.log(`       handler: none for ${event.type}, so onUnhandled got ${event.id}`)
+  console.log(`       no handler for ${event.type}, so onUnhandled received ${event.id}`)
 })
 
 const server = app.listen(0, '127.0.0.1')
@@ -66,9 +66,9 @@ await deliver('an unknown type', unknown, sign(unknown, { secret }), 202, 'accep
 const flaky = eventBody('evt_flaky', { resolved_by: 'flaky' })
 await deliver('a handler that fails twice', flaky, sign(flaky, { secret }), 202, 'accepted')
 
-// Draining waits for everything that was acknowledged.
+// Draining waits for all acknowledged events.
 const { lost } = await hooks.close({ timeout: '10s' })
-check('the drain left nothing behind', lost === 0)
+check('the drain lost nothing', lost === 0)
 check('each genuine event was handled once', handled.sort().join() === 'evt_flaky,evt_good,evt_unknown')
 check('the flaky handler was retried twice', failures === 2)
 server.close()

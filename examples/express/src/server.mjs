@@ -12,17 +12,17 @@ hooks.on('conversation.resolved', event => {
   console.log(`handled ${event.id}: ${event.data.conversation_id} was resolved by ${event.data.resolved_by}`)
 })
 hooks.onUnhandled(event => {
-  console.log(`no handler for ${event.type} (${event.id}); it was acknowledged all the same`)
+  console.log(`no handler for ${event.type} (${event.id}); it was acknowledged anyway`)
 })
 
 const server = app.listen(port, error => {
-  // Express hands over what went wrong, such as a port that is taken.
+  // Express passes startup errors here, such as a port in use.
   if (error) throw error
   console.log(`Listening on http://localhost:${port}/webhooks. Try it within five minutes (Ctrl+C stops):\n`)
   console.log(curlLine())
 })
 
-// What was acknowledged is finished before the process ends.
+// Finishes acknowledged events before the process ends.
 gracefulShutdown(hooks, server)
 
 function curlLine() {

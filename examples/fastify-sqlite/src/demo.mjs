@@ -1,5 +1,5 @@
-// Kill it while it works, start it again, watch it finish. Exit code 0: every acknowledged event was handled, and a
-// duplicate was not.
+// Kills a server while it works, restarts it and waits for it to finish. Exit code 0: every acknowledged event was
+// handled, and a duplicate was not.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -60,7 +60,7 @@ function check(what, holds) {
   console.log(`   ${holds ? 'ok' : 'BROKEN'}: ${what}`)
 }
 
-// Ended early, it takes along what it has started.
+// Exits on a signal, so that the exit handlers stop the processes started here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 console.log('1. start the server')
@@ -76,7 +76,7 @@ check(
 )
 
 await waitUntil(() => handled.size >= 3, 'three events are handled')
-console.log('3. kill -9, with most of them still to do')
+console.log('3. kill -9, with most events still waiting')
 first.server.kill('SIGKILL')
 await once(first.server, 'exit')
 check(`only ${handled.size} of ${EVENTS} are handled`, handled.size < EVENTS)
@@ -91,9 +91,9 @@ console.log('5. send the first event once more')
 const runsBefore = runs
 const status = await deliver(second.url, 'evt_1')
 console.log(`   reply: ${status}`)
-check('it is known', status === 200)
+check('it is a duplicate', status === 200)
 
-// The server finishes what it works on, so whatever it runs is counted. As Ctrl+C does: there is no balancer to wait for.
+// On SIGINT, as on Ctrl+C, the server finishes running handlers, so every run is counted. It waits for no load balancer.
 second.server.kill('SIGINT')
 const [exitCode] = await once(second.server, 'close')
 check('the duplicate was not run', runs === runsBefore)

@@ -1,4 +1,4 @@
-// A Fastify app whose webhooks survive its death: every event is on disk before it is acknowledged.
+// A Fastify app whose webhooks survive a crash: every event is on disk before it is acknowledged.
 import { gracefulShutdown } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/fastify'
 import { sqliteInbox } from '@ackhook/sqlite'

@@ -3,7 +3,7 @@ import { webhooks } from '@ackhook/fastify'
 import Fastify from 'fastify'
 
 /**
- * A Fastify app with two webhook endpoints, each with its own secret, beside a route that parses JSON as ever.
+ * A Fastify app with two webhook endpoints, each with its own secret, next to a route that parses JSON as usual.
  *
  * @param {{ conversations: string, billing: string }} secrets
  * @param {import('fastify').FastifyServerOptions} [options]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
-// Starts the app, sends it signed deliveries and checks what it promises. Exit code 0: all of it was kept.
+// Starts the app, sends it signed deliveries and checks its promises. Exit code 0: all were kept.
 const secrets = { conversations: 'a-secret-of-at-least-16-bytes', billing: 'another-secret-of-16-bytes' }
 const { app, billing } = await createApp(secrets)
 
@@ -28,7 +28,9 @@ assert.deepEqual(await echo.json(), { parsed: true })
 
 await app.close()
 assert.deepEqual(handled, ['evt_1', 'evt_2'])
-console.log('Two endpoints with two secrets, each event handled once, and other routes parse as ever.')
+console.log(
+  'Two endpoints with two secrets: each event was handled once, and other routes parse JSON as usual.',
+)
 
 /**
  * @param {string} path

@@ -11,5 +11,5 @@ const { app, billing } = await createApp(
 )
 
 await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
-// Finishes what it has acknowledged, then ends.
+// Finishes acknowledged events before the process ends.
 gracefulShutdown([app.webhooks, billing], app)

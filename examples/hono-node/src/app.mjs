@@ -3,8 +3,8 @@ import { webhooks } from '@ackhook/hono'
 import { Hono } from 'hono'
 
 /**
- * A Hono app with one webhook route for many workspaces: the secret is looked up by the path, and the ids of
- * one workspace never meet those of another.
+ * A Hono app with one webhook route for many workspaces: the path selects the secret, and each workspace has its own
+ * ids.
  *
  * @param {ReadonlyMap<string, string>} secrets by workspace
  */

@@ -5,7 +5,7 @@ import { sign } from '@ackhook/testing'
 import { serve } from '@hono/node-server'
 import { createApp } from './app.mjs'
 
-// Starts the app, sends it signed deliveries and checks what it promises. Exit code 0: all of it was kept.
+// Starts the app, sends it signed deliveries and checks its promises. Exit code 0: all were kept.
 const acme = 'a-secret-of-at-least-16-bytes'
 const umbrella = 'another-secret-of-16-bytes'
 const { app, hooks } = createApp(
@@ -32,7 +32,7 @@ assert.equal(await deliver('unknown', acme), 401)
 await hooks.close()
 server.close()
 assert.deepEqual(handled, ['acme evt_1', 'umbrella evt_1'])
-console.log('One route, two workspaces, two secrets; the same id in each was handled once in each.')
+console.log('One route, two workspaces, two secrets: the same id was handled once in each workspace.')
 
 /**
  * @param {string} workspace

@@ -15,5 +15,5 @@ const server = serve({ fetch: app.fetch, port }, () =>
   console.log(`Listening on http://localhost:${port}/webhooks/acme`),
 )
 
-// What was acknowledged is finished before the process ends.
+// Finishes acknowledged events before the process ends.
 gracefulShutdown(hooks, server)

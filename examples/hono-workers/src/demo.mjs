@@ -25,6 +25,6 @@ assert.equal((await deliver('a-secret-someone-guessed')).status, 401)
 assert.equal((await deliver(env.SIGNING_SECRET)).status, 200)
 await Promise.all(work)
 assert.equal((await deliver(env.SIGNING_SECRET)).status, 200)
-console.log('Answered 200 only after the handler had finished, and once for all.')
+console.log('Replied 200 only after the handler had finished. The event was handled once.')
 // An isolate's receiver is never closed, and its lease renewal would keep Node waiting.
 process.exit()

@@ -3,8 +3,8 @@ import { webhooks } from '@ackhook/hono'
 import { Hono } from 'hono'
 
 /**
- * A Worker that acknowledges only what its handlers have finished: an isolate can end at any time, and what it
- * had in memory with it. `SIGNING_SECRET` is a secret of the Worker (`wrangler secret put SIGNING_SECRET`).
+ * A Worker that acknowledges events only after their handlers have finished: an isolate can end at any time and lose its
+ * memory. `SIGNING_SECRET` is a Worker secret (`wrangler secret put SIGNING_SECRET`).
  *
  * @typedef {{ SIGNING_SECRET: string }} Bindings
  */
@@ -22,5 +22,5 @@ hooks.on('conversation.resolved', async (event, { signal }) => {
 const app = new Hono()
 app.post('/webhooks', hooks)
 
-// biome-ignore lint/style/noDefaultExport: that is how Workers find their handler
+// biome-ignore lint/style/noDefaultExport: Workers find their handler this way
 export default app

@@ -3,13 +3,13 @@ import { webhooks } from '@ackhook/express'
 import express from 'express'
 
 /**
- * One route for many workspaces. Each has a signing secret of its own, and event ids of its own.
+ * One route for many workspaces, each with its own signing secret and event ids.
  *
- * @param {ReadonlyMap<string, string>} secrets By workspace. Yours may be a cache in front of a database.
+ * @param {ReadonlyMap<string, string>} secrets By workspace. Yours may be a database with a cache.
  */
 export function createApp(secrets) {
   const hooks = webhooks({
-    // null: an unknown workspace. That is a 401, like any request that cannot prove its origin.
+    // Returns null for an unknown workspace: the reply is 401, as for any request that cannot prove its origin.
     secret: request => secrets.get(workspaceOf(request)) ?? null,
     namespace: workspaceOf,
   })

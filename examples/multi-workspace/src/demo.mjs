@@ -30,7 +30,7 @@ await deliver("another workspace's secret", 'north', 'the-signing-secret-of-sout
 await deliver('an unknown workspace', 'east', 'the-signing-secret-of-east', 401)
 
 secrets.set('east', 'the-signing-secret-of-east')
-await deliver('the same workspace once it is known', 'east', 'the-signing-secret-of-east', 202)
+await deliver('the same workspace once it has a secret', 'east', 'the-signing-secret-of-east', 202)
 
 await hooks.close()
 server.close()

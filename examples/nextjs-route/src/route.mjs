@@ -1,8 +1,8 @@
 // @ts-check
 import { createReceiver, toFetchHandler } from '@ackhook/core'
 
-// What app/webhooks/route.js holds in a Next.js app. It needs no adapter: a route handler is a function from Request
-// to Response. The reply waits for the handlers, because a serverless platform ends the function with its reply.
+// In a Next.js app, this file is app/webhooks/route.js. It needs no adapter: a route handler is a function from Request
+// to Response. The reply waits for the handlers, because a serverless platform ends the function after its reply.
 const receiver = createReceiver({
   // A function, because `next build` loads this file and has no secrets.
   secret: () => process.env['SIGNING_SECRET'] ?? '',

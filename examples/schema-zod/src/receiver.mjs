@@ -3,8 +3,8 @@ import { createReceiver } from '@ackhook/core'
 import { z } from 'zod'
 
 /**
- * A schema for the data of each type: handlers are typed by it, and get what it returns. An event that does not
- * match is answered with 422, so that the platform keeps it until the schema is right.
+ * A schema for each type's data: handlers have its output type and receive its output. An event that does not match gets
+ * 422, so the platform keeps it until the schema is fixed.
  *
  * @param {{ secret: string | undefined }} options
  */
@@ -14,14 +14,14 @@ export function createTypedReceiver({ secret }) {
     events: {
       'conversation.resolved': z.object({
         conversation_id: z.string().startsWith('cnv_'),
-        // Open on purpose: the platform will add channels.
+        // Accepts any string on purpose: the platform will add channels.
         channel: z.string(),
         resolved_by: z.string().default('unknown'),
       }),
-      // Not published yet: when its shape is known, this line is all that changes.
+      // Its shape is not published yet: only this line will change.
       'campaign.completed': z.object({ delivered: z.coerce.number().int() }),
     },
-    // Quiet, because the demo prints what was refused.
+    // Quiet, because the demo prints the refusal itself.
     logger: { info() {}, warn() {}, error() {} },
   })
 }

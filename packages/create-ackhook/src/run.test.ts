@@ -46,7 +46,7 @@ function manifestIn(folder: string) {
 }
 
 describe('without a terminal', () => {
-  it('writes what the flags name, and says what comes next', async () => {
+  it('writes the chosen files and prints the next steps', async () => {
     const flags = ['--framework', 'fastify', '--inbox', 'bullmq', '--language', 'javascript', '--no-tests']
     const { code, out, err } = await runWith(['my app', ...flags])
     expect([code, err]).toEqual([0, ''])
@@ -55,22 +55,22 @@ describe('without a terminal', () => {
     expect(manifestIn('my app').dependencies).toHaveProperty('bullmq')
   })
 
-  it('takes the defaults for what is not named, with --yes', async () => {
+  it('uses the defaults for missing options with --yes', async () => {
     expect(await runWith(['--yes', '--framework', 'hono'])).toMatchObject({ code: 0, err: '' })
     expect(readdirSync(join(cwd, 'webhooks/src')).sort()).toEqual(['app.test.ts', 'app.ts', 'server.ts'])
     expect(manifestIn('webhooks').dependencies).toHaveProperty('hono')
   })
 
-  it('asks nothing, and names what is missing', async () => {
+  it('asks nothing and lists the missing options', async () => {
     const { code, err } = await runWith(['a', '--inbox', 'memory'])
     expect([code, err]).toEqual([
       2,
-      'Error: there is no terminal to ask in: add --yes for the defaults, or name --framework, --language, --tests\n',
+      'Error: there is no terminal to ask questions in: add --yes for the defaults, or give --framework, --language, --tests\n',
     ])
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  it('names the commands of the package manager that runs it', async () => {
+  it('prints the commands of the package manager that runs it', async () => {
     const { out } = await runWith(['a', '--yes'], { userAgent: 'pnpm/10.1.0 npm/? node/v22.1.0' })
     expect(out).toContain('  pnpm install\n  pnpm run start\n')
     expect(readFileSync(join(cwd, 'a/README.md'), 'utf8')).toContain('pnpm run emulator')
@@ -79,26 +79,26 @@ describe('without a terminal', () => {
 })
 
 describe('the folder', () => {
-  it('may be empty, or have only a repository in it', async () => {
+  it('may be empty or contain only a repository', async () => {
     mkdirSync(join(cwd, '.git'))
     const { code, out } = await runWith(['.', '--yes'])
     expect(code).toBe(0)
     expect(out).not.toContain('cd ')
   })
 
-  it('is refused when it has files, which stay as they are', async () => {
+  it('is refused if it has files, which stay unchanged', async () => {
     mkdirSync(join(cwd, 'a'))
     for (const name of ['1', '2', '3', 'package.json']) writeFileSync(join(cwd, 'a', name), 'mine')
     expect(await runWith(['a', '--yes'])).toEqual({
       code: 2,
       out: '',
-      err: 'Error: a is not empty (1, 2, 3 and 1 more): name another folder\n',
+      err: 'Error: a is not empty (1, 2, 3 and 1 more): choose another folder\n',
     })
     expect(readdirSync(join(cwd, 'a'))).toHaveLength(4)
-    expect((await runWith(['a/1/b', '--yes'])).err).toBe('Error: a/1/b is not a folder: name another one\n')
+    expect((await runWith(['a/1/b', '--yes'])).err).toBe('Error: a/1/b is not a folder: choose another one\n')
   })
 
-  it('is refused when it cannot be written', async () => {
+  it('is refused if it cannot be written', async () => {
     symlinkSync('loop', join(cwd, 'loop'))
     expect(await runWith(['loop/app', '--yes'])).toMatchObject({
       code: 2,
@@ -109,15 +109,15 @@ describe('the folder', () => {
 
 describe('a mistake', () => {
   it.each([
-    [['--framework', 'koa'], '--framework koa: there are express, fastify, hono'],
-    [['--inbox', 'toString'], '--inbox toString: there are memory, sqlite, bullmq'],
+    [['--framework', 'koa'], '--framework koa: choose one of express, fastify, hono'],
+    [['--inbox', 'toString'], '--inbox toString: choose one of memory, sqlite, bullmq'],
     [['--framwork', 'hono'], "Unknown option '--framwork': add --help for the options"],
-    [['a', 'b'], 'name one folder, and not a and b'],
-  ])('%j is told with the fix', async (args, message) => {
+    [['a', 'b'], 'give one folder, not a and b'],
+  ])('%j is reported with the fix', async (args, message) => {
     expect(await runWith(args)).toEqual({ code: 2, out: '', err: `Error: ${message}\n` })
   })
 
-  it('help and version are no mistakes', async () => {
+  it('help and version are not mistakes', async () => {
     expect(await runWith(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('--no-tests') })
     expect(await runWith(['--version'])).toMatchObject({
       code: 0,
@@ -144,16 +144,16 @@ describe('in a terminal', () => {
     return { ...(await ended), shown }
   }
 
-  it('asks for what is not named, and shows why a folder will not do', async () => {
+  it('asks for missing options, and shows why a folder is refused', async () => {
     mkdirSync(join(cwd, 'taken'))
     writeFileSync(join(cwd, 'taken/file'), 'mine')
     const { code, shown } = await runTyping(
       [
-        ['Where?', 'taken', ENTER],
-        ['taken is not empty (file): name another folder', '-not', ENTER],
+        ['Which folder?', 'taken', ENTER],
+        ['taken is not empty (file): choose another folder', '-not', ENTER],
         ['Which framework?', DOWN, DOWN, ENTER],
         ['Which language?', DOWN, ENTER],
-        ['With a test', 'n', ENTER],
+        ['Add a test', 'n', ENTER],
       ],
       ['--inbox', 'sqlite'],
     )
@@ -165,9 +165,9 @@ describe('in a terminal', () => {
     )
   })
 
-  it('writes nothing when the user has had enough', async () => {
+  it('writes nothing if the user cancels', async () => {
     const { code, shown } = await runTyping([
-      ['Where?', ENTER],
+      ['Which folder?', ENTER],
       ['Which framework?', CTRL_C],
     ])
     expect(code).toBe(1)

@@ -13,7 +13,7 @@ import { folderFault, writeProject } from './project/write-project.ts'
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 const AGENTS: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun']
 
-/** Writes a project, and resolves with the exit code: 0, 1 if the user has had enough, 2 for a mistake. */
+/** Writes a project and resolves with the exit code: 0, 1 if the user cancels, 2 for a mistake. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     return await create(args, terminal)
@@ -74,7 +74,7 @@ function nextSteps(folder: string, { agent }: Facts): string {
   ]
   return `Next:
 ${commands.map(command => `  ${command}\n`).join('')}
-Then, in a second terminal in the same folder, play the platform:
+Then, in a second terminal in the same folder, send a signed event:
   ${agent} run send
 `
 }
@@ -83,7 +83,7 @@ function quoted(folder: string): string {
   return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`
 }
 
-/** A mistake in the call, or what the file system says. */
+/** Returns whether an error is a mistake in the command line or a file system error. */
 function isExpected(error: unknown): error is Error {
   return error instanceof UsageError || (error instanceof Error && 'syscall' in error)
 }

@@ -1,4 +1,4 @@
-/** The files of the page, which the build makes from `ui/`. */
+/** The page's files, which the build creates from `ui/`. */
 export declare const assets: Readonly<Record<string, Asset>>
 
 export interface Asset {

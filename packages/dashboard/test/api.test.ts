@@ -23,7 +23,7 @@ function pagesOf(options: Partial<DashboardOptions>) {
 }
 
 describe('the overview', () => {
-  it('counts what the inbox holds, and what this process saw and refused, without payloads', async () => {
+  it("counts the inbox's events, and this process's observations and refusals, without payloads", async () => {
     const letters = withLetters()
     const { get } = pagesOf({ receiver: letters.receiver })
     await dead(letters, ['evt_1'])
@@ -50,7 +50,7 @@ describe('the overview', () => {
     expect(observations[0]).toMatchObject({ kind: 'completed', id: 'evt_299' })
   })
 
-  it('keeps what happened to events however many requests are refused', async () => {
+  it('keeps observations of events however many requests are refused', async () => {
     const letters = withLetters()
     const { get } = pagesOf({ receiver: letters.receiver, redact: () => '[redacted]' })
     await dead(letters, ['evt_1'])
@@ -63,7 +63,7 @@ describe('the overview', () => {
     expect(refusals).toMatchObject([{ count: 600, detail: '[redacted]' }])
   })
 
-  it('has no panels of a process where there is only an inbox', async () => {
+  it('has no panels about a process if there is only an inbox', async () => {
     const { inbox } = withLetters()
     expect(await pagesOf({ inbox }).get<Overview>('api/overview')).not.toHaveProperty('here')
   })
@@ -105,7 +105,7 @@ describe('dead letters', () => {
     expect(await ids('id=evt_1&namespace=other')).toEqual([])
   })
 
-  it('show their body only where the option says so, and redacted', async () => {
+  it('show their body only if the option is set, and redacted', async () => {
     const letters = withLetters()
     letters.failure = 'no customer +4915112345678'
     await dead(letters, ['evt_1'])
@@ -122,7 +122,7 @@ describe('dead letters', () => {
     expect((await shown.get<EventRow>(`api/letters/${key}`)).body).toContain('"conversation_id":"[redacted]"')
   })
 
-  it('run again, one by one, and are observed with who did it', async () => {
+  it('run again, one by one, and the observation names the person', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'])
     const { get, post } = pagesOf({
@@ -139,7 +139,7 @@ describe('dead letters', () => {
     expect(await get(`api/events/${events[1]?.key}`)).toEqual({ state: 'dead' })
   })
 
-  it('that match are counted first, then discarded, and those that failed later stay', async () => {
+  it('that match are counted first, then discarded; letters that failed later stay', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'], 'a.b')
     await dead(letters, ['evt_3'], 'c.d')
@@ -169,12 +169,12 @@ describe('dead letters', () => {
   })
 })
 
-it('a cursor of another list is a mistake of the caller, and no outage', async () => {
+it("a cursor from another list is the caller's mistake, not an outage", async () => {
   const reply = await pagesOf({ receiver: withLetters().receiver }).call('api/letters?after=zzz')
   expect([reply.status, ((await reply.json()) as Problem).error]).toEqual([400, 'invalid'])
 })
 
-describe('who may do what', () => {
+describe('access control', () => {
   it.each([
     ['false', () => false as const, []],
     ['true', () => true as never, ['authorize_failed']],
@@ -188,7 +188,7 @@ describe('who may do what', () => {
     ],
     ['a rejection', () => Promise.reject(new Error('no session')), ['authorize_failed']],
   ])(
-    'an authorize that answers %s shows nothing, and a mistake in it is logged once',
+    'an authorize that returns %s shows nothing, and a mistake in it is logged once',
     async (_name, authorize, logged) => {
       const { receiver, warned } = withLetters()
       const { call } = pagesOf({ receiver, authorize })
@@ -197,7 +197,7 @@ describe('who may do what', () => {
     },
   )
 
-  it('without a receiver, a mistake in authorize is printed on the console, without what it returned', async () => {
+  it('without a receiver, a mistake in authorize is printed on the console, without the returned value', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { call } = pagesOf({ inbox: memoryInbox(), authorize: () => 'secret-token' as never })
@@ -206,7 +206,7 @@ describe('who may do what', () => {
     expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('secret-token'))
   })
 
-  it('is refused by any name but its own, before authorize is asked', async () => {
+  it('refuses any host name but its own, before authorize is called', async () => {
     const authorize = vi.fn(() => 'admin' as const)
     const { call } = pagesOf({ receiver: withLetters().receiver, authorize, allowedHosts: ['app.test'] })
     for (const path of ['', 'api/overview']) {
@@ -217,7 +217,7 @@ describe('who may do what', () => {
       expect((await call('api/overview', { headers: { host } })).status).toBe(200)
   })
 
-  it('is refused by another name that a trusted proxy was asked for', async () => {
+  it('refuses another host name that a trusted proxy forwards', async () => {
     const { receiver } = withLetters()
     const { call } = pagesOf({ receiver, allowedHosts: ['app.test'], trustProxy: true })
     const asked = (name: string) =>
@@ -235,12 +235,12 @@ describe('who may do what', () => {
     [
       'arguments',
       function () {
-        // biome-ignore lint/complexity/noArguments: as JavaScript may be written.
+        // biome-ignore lint/complexity/noArguments: JavaScript may be written this way.
         return arguments.length > 1 ? 'admin' : 'read'
       },
       false,
     ],
-  ])('that is decided without the request, %s, is logged in production: %j', (_name, authorize, isOpen) => {
+  ])('an authorize like %s is logged as open in production: %j', (_name, authorize, isOpen) => {
     onTestFinished(() => void vi.unstubAllEnvs())
     for (const [env, expected] of [
       ['production', isOpen ? ['authorize_open'] : []],
@@ -253,7 +253,7 @@ describe('who may do what', () => {
     }
   })
 
-  it('a reader looks and changes nothing', async () => {
+  it('a reader can look but not change anything', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const { get, post } = pagesOf({ receiver: letters.receiver, authorize: async () => 'read' as const })
@@ -263,8 +263,8 @@ describe('who may do what', () => {
   })
 
   it.each([
-    ['is sent by a page of another site', { 'sec-fetch-site': 'cross-site' }],
-    ['is sent by a sibling domain', { 'sec-fetch-site': 'same-site' }],
+    ['comes from a page on another site', { 'sec-fetch-site': 'cross-site' }],
+    ['comes from a sibling domain', { 'sec-fetch-site': 'same-site' }],
     ['has the origin of another site', { origin: 'https://evil.test', host: 'app.test' }],
     ['has an opaque origin', { origin: 'null', host: 'app.test' }],
   ])('a call that %s is refused', async (_name, headers) => {
@@ -277,7 +277,7 @@ describe('who may do what', () => {
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
-  it('a form that names no origin is refused for its content type', async () => {
+  it('a form without an origin is refused for its content type', async () => {
     const { post } = pagesOf({ receiver: withLetters().receiver })
     expect((await post('api/letters/discard', {}, { 'content-type': 'text/plain' })).status).toBe(403)
     expect((await post('api/letters/discard', {}, { 'content-type': 'application/json' })).status).toBe(403)
@@ -292,7 +292,7 @@ describe('who may do what', () => {
 })
 
 describe('the page', () => {
-  it('comes with a policy that allows its own files alone', async () => {
+  it('has a policy that allows only its own files', async () => {
     const reply = await pagesOf({ receiver: withLetters().receiver }).call('')
     expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const policy = reply.headers.get('content-security-policy')
@@ -306,7 +306,7 @@ describe('the page', () => {
     )
   })
 
-  it('is found below any path, and its files are answered 304 when unchanged', async () => {
+  it('is found below any path, and its unchanged files get 304', async () => {
     const { call } = pagesOf({ receiver: withLetters().receiver })
     const script = (await (await call('')).text()).match(/src="\.\/(assets\/[^"]+)"/)?.[1] ?? ''
     const file = await call(script)
@@ -317,7 +317,7 @@ describe('the page', () => {
     expect((await call('assets/__proto__')).status).toBe(404)
   })
 
-  it('sends a request without the last slash to it, by a relative address', async () => {
+  it('redirects a request without the trailing slash, by a relative address', async () => {
     const pages = dashboard({ receiver: withLetters().receiver, authorize: () => 'read' })
     const reply = await pages.fetch(new Request('http://app.test/ops/webhooks'), undefined)
     expect(reply.status).toBe(308)
@@ -354,13 +354,13 @@ describe('a wrong option', () => {
 })
 
 describe('filters of dead letters', () => {
-  it.each(['order.*x', 'a*', ''])('a type that is no pattern, %j, is refused', async type => {
+  it.each(['order.*x', 'a*', ''])('refuse a type that is not a pattern, %j', async type => {
     const { call, post } = pagesOf({ receiver: withLetters().receiver })
     expect((await call(`api/letters?type=${type}`)).status).toBe(400)
     expect((await post('api/letters/redrive', { matching: { type } })).status).toBe(400)
   })
 
-  it('a namespace alone changes no letter of another', async () => {
+  it('with only a namespace change no letters of another one', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const { post } = pagesOf({ receiver: letters.receiver })
@@ -369,7 +369,7 @@ describe('filters of dead letters', () => {
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
-  it('go by the text that is shown, and not by one that redact hides', async () => {
+  it('match the displayed text, not text that redact hides', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const { get } = pagesOf({ receiver: letters.receiver, redact: () => 'hidden' })
@@ -379,7 +379,7 @@ describe('filters of dead letters', () => {
     })
   })
 
-  it('find what is far behind in bounded requests', async () => {
+  it('find a letter far back in bounded requests', async () => {
     const far = Array.from({ length: 4500 }, (_, n) => ({
       ...{
         key: `k${n}`,
@@ -406,7 +406,7 @@ describe('filters of dead letters', () => {
 })
 
 describe('large dead letters', () => {
-  /** An inbox that ends a page of letters after the second one, as one with large bodies does. */
+  /** An inbox that ends a page after two letters, as an inbox with large bodies does. */
   function endingEarly(letters: ReturnType<typeof withLetters>) {
     const { deadLetters, ...inbox } = letters.inbox
     const held = { now: 0, most: 0, reads: 0 }
@@ -433,7 +433,7 @@ describe('large dead letters', () => {
     }
   }
 
-  it('are listed to the end where the inbox ends a page early', async () => {
+  it('are listed to the end if the inbox ends a page early', async () => {
     const letters = withLetters()
     const ids = Array.from({ length: 7 }, (_, n) => `evt_${n}`)
     await dead(letters, ids)
@@ -461,7 +461,7 @@ describe('large dead letters', () => {
     expect(changed).toBe(7)
   })
 
-  it('are discarded without all of them in memory at a time', async () => {
+  it('are discarded without being in memory all together', async () => {
     const letters = withLetters()
     await dead(
       letters,
@@ -474,7 +474,7 @@ describe('large dead letters', () => {
     expect(held.most).toBeLessThan(8)
   })
 
-  it('are listed without a body being read where the inbox can', async () => {
+  it('are listed without reading bodies if the inbox can do that', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const list = vi.spyOn(letters.inbox.deadLetters, 'list')
@@ -483,7 +483,7 @@ describe('large dead letters', () => {
     expect(list).not.toHaveBeenCalled()
   })
 
-  it('show where an error was thrown that another realm made', async () => {
+  it('show the stack of an error from another realm', async () => {
     const secret = 'whsec_0123456789abcdef'
     const logger = { info() {}, warn() {}, error() {} }
     const receiver = createReceiver({ secret, logger, retry: { attempts: 1 } })

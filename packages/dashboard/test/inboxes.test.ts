@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const stop of stops.reverse()) await stop()
 })
 
-/** Started once for the file; each test gets an inbox of its own. */
+/** Started once for the file; each test gets its own inbox. */
 function lazily<T extends { stop(): Promise<void> }>(start: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined
   return () => {
@@ -67,7 +67,7 @@ function api({ receiver }: Letters) {
 }
 
 describe.each(Object.keys(INBOXES))('%s', name => {
-  it('tells who works on it, and counts what it holds', async () => {
+  it('lists its processes and counts its events', async () => {
     const letters = await start(name)
     await dead(letters, ['evt_1', 'evt_2'])
     const { get } = api(letters)
@@ -138,7 +138,7 @@ describe.each(Object.keys(INBOXES))('%s', name => {
     }, 20_000)
   })
 
-  it('groups its dead letters by error, and redrives those of one error or type alone', async () => {
+  it('groups its dead letters by error, and redrives only those of one error or type', async () => {
     const letters = await start(name)
     await dead(letters, ['evt_1', 'evt_2'], 'order.paid')
     letters.failure = 'no'
@@ -167,7 +167,7 @@ describe.each(Object.keys(INBOXES))('%s', name => {
     await vi.waitFor(async () => expect(await ids('type=*')).toEqual(['evt_4']), 10_000)
   })
 
-  it('says of an event that waits that it is pending, and what came in the last hour', async () => {
+  it("reports a waiting event as pending, and the last hour's events", async () => {
     const letters = await start(name, 1)
     let release = (): void => {}
     letters.hold = new Promise(resolve => {
@@ -190,7 +190,7 @@ describe.each(Object.keys(INBOXES))('%s', name => {
     }, 10_000)
   })
 
-  it('shows what waits and what runs, on a page in a browser', async () => {
+  it('shows pending and active events on a page in a browser', async () => {
     const letters = await start(name, 1)
     letters.broken = false
     let release = (): void => {}

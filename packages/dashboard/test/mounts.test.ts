@@ -12,7 +12,7 @@ import { dashboard } from '../src/index.ts'
 import { dashboard as nodeDashboard } from '../src/node.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
-/** Where a server listens, until the test is over. */
+/** Returns a server's address. Closes the server after the test. */
 async function addressOf(server: Server): Promise<string> {
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   onTestFinished(() => void server.close())
@@ -59,7 +59,7 @@ const MOUNTS: Readonly<Record<string, (letters: Letters) => Promise<string>>> = 
 }
 
 it.each(Object.keys(MOUNTS))(
-  'is mounted in %s: page, files, reading and changing, for whom authorize lets in',
+  'can be mounted in %s: page, files, reading and changing, for users whom authorize admits',
   async name => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
@@ -90,14 +90,14 @@ it('Fastify refuses a missing authorize when the plugin is registered', async ()
   await expect(app.register(fastifyDashboard, options)).rejects.toThrow("Option 'authorize': is required")
 })
 
-it('Fastify refuses to lead every path of the app to it', async () => {
+it('Fastify refuses to give it every path of the app', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const options = { prefix: undefined, receiver: withLetters().receiver, authorize: () => 'read' } as never
   await expect(app.register(fastifyDashboard, options)).rejects.toMatchObject({ option: 'prefix' })
 })
 
-it('the server of the README lets in whoever asks from this machine, by its own name', async () => {
+it("the README's server admits requests from this machine, under its own host name", async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
   const program = `${code.replace('3000', '0')}\nserver.once('listening', () => console.log(server.address().port))`
@@ -111,7 +111,7 @@ it('the server of the README lets in whoever asks from this machine, by its own 
   for (const host of ['localhost', '127.0.0.1']) {
     expect((await fetch(`http://${host}:${Number(port)}/ops/webhooks/`)).status).toBe(200)
   }
-  // What a browser sends for a page whose name was made to lead here.
+  // Simulates a browser on a page whose host name resolves to this machine.
   const asked = request({ port: Number(port), path: '/ops/webhooks/', headers: { host: 'evil.test' } }).end()
   const [reply] = (await once(asked, 'response')) as [IncomingMessage]
   reply.resume()

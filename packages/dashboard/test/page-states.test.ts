@@ -32,7 +32,7 @@ const focused = (page: Page) => page.evaluate('document.activeElement.textConten
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `evt_${n}_${Math.random()}`)
 
 describe('an empty list', () => {
-  it('says whether there is nothing, nothing with these filters, or nothing is known', async () => {
+  it('says whether it has no letters, none that match the filters, or could not be loaded', async () => {
     const context = await contextWith()
     const page = await open(`${root}#/letters`, context, FAILED_LOAD)
     await page.getByRole('heading', { name: 'No dead letters', exact: true }).waitFor()
@@ -56,7 +56,7 @@ describe('an empty list', () => {
 })
 
 describe('the keyboard', () => {
-  it('moves the focus by j and k, and has no single keys once they are turned off', async () => {
+  it('moves the focus with j and k, and has no single-key shortcuts once they are turned off', async () => {
     await dead(letters, ['evt_k1', 'evt_k2'])
     const page = await open(`${root}#/letters`)
     await page.getByRole('link', { name: 'evt_k2' }).waitFor()
@@ -74,7 +74,7 @@ describe('the keyboard', () => {
     await button(page, 'Turn shortcuts on').waitFor()
   })
 
-  it('begins on Cancel where letters would be discarded', async () => {
+  it('starts on Cancel when letters would be discarded', async () => {
     await dead(letters, ['evt_d1'])
     const page = await open(`${root}#/letters`)
     await page.getByRole('link', { name: 'evt_d1' }).waitFor()
@@ -85,7 +85,7 @@ describe('the keyboard', () => {
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
-  it('finds a list where it was left', async () => {
+  it("keeps a list's scroll position", async () => {
     await dead(letters, ids(120))
     const page = await open(`${root}#/letters`)
     await page.locator('tr.row a').first().waitFor()
@@ -102,8 +102,8 @@ describe('the keyboard', () => {
   })
 })
 
-describe('what is shown', () => {
-  it('writes out what turns the direction of text, and times have the zone of the reader', async () => {
+describe('the display', () => {
+  it("spells out characters that reverse text, and shows times in the reader's zone", async () => {
     await dead(letters, ['evt_\u202eexe'], 'a.\u202eb')
     const page = await open(`${root}#/letters`, await contextWith({ timezoneId: 'Asia/Kolkata' }))
     await page.getByRole('columnheader', { name: 'Failed (UTC+5:30)' }).waitFor()
@@ -127,7 +127,7 @@ describe('what is shown', () => {
 })
 
 it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
-  'has no finding of axe in %s: empty, filtered, failing, asking',
+  'passes axe in %s: empty, filtered, failing, asking',
   { timeout: 240_000 },
   async colorScheme => {
     const context = await contextWith({ colorScheme, bypassCSP: true })

@@ -9,7 +9,7 @@ import { dead, type Letters, withLetters } from './with-letters.ts'
 
 const { contextWith, open } = sharedBrowser()
 
-/** The dashboard of some letters, behind a prefix as in an app. */
+/** Serves the dashboard of some letters behind a prefix, as in an app. */
 async function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
   const pages = dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never)
   const server = createServer(pages).listen(0, '127.0.0.1')
@@ -21,7 +21,7 @@ async function serve(letters: Letters, options: Partial<DashboardOptions> = {}):
   return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
 }
 
-/** As text, since the tests have no types of the DOM: j and Enter, before the page has drawn its first row. */
+/** Presses j and Enter as the first row appears. A string, since the tests have no DOM types. */
 const PRESS_WITH_FIRST_ROW = `new MutationObserver((_, observer) => {
   if (document.querySelector('tr.row') === null) return
   observer.disconnect()
@@ -34,7 +34,7 @@ const lastError = (page: Page, text: string) =>
   page.getByRole('region', { name: 'Last error' }).getByText(text, { exact: true })
 
 describe('the overview', () => {
-  it('shows the counts, what this process saw, and why it refused', async () => {
+  it("shows the counts, this process's observations, and the reasons for its refusals", async () => {
     const letters = withLetters()
     const at = await serve(letters)
     await dead(letters, ['evt_1', 'evt_2'])
@@ -47,7 +47,7 @@ describe('the overview', () => {
     await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2))
   })
 
-  it('follows what happens, without a reload', async () => {
+  it('updates without a reload', async () => {
     const letters = withLetters()
     const page = await open(await serve(letters))
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -57,7 +57,7 @@ describe('the overview', () => {
 })
 
 describe('whether the queue grows', () => {
-  it('is said with what came, what ended and the last error of what waits', async () => {
+  it('is shown with the events received and ended, and the last error of a waiting event', async () => {
     const letters = withLetters()
     letters.broken = false
     let release = (): void => {}
@@ -124,7 +124,7 @@ describe('dead letters by error', () => {
 })
 
 describe('dead letters', () => {
-  it('that come later are announced, and shown when they are asked for', async () => {
+  it('that arrive later are announced, and shown on request', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const page = await open(`${await serve(letters)}#/letters`)
@@ -155,7 +155,7 @@ describe('dead letters', () => {
     await page.getByRole('button', { name: 'Redrive', exact: true }).waitFor()
   })
 
-  it('are redriven from their own page, which says what became of each', async () => {
+  it('are redriven from their own page, which shows the result', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const page = await open(`${await serve(letters, { bodies: true })}#/letters`)
@@ -171,7 +171,7 @@ describe('dead letters', () => {
     expect(letters.seen.map(one => one.kind)).toContain('redriven')
   })
 
-  it('that died in this process show where their error was thrown, redacted', async () => {
+  it("that died in this process show their error's stack, redacted", async () => {
     const letters = withLetters()
     const redact = (text: string) => text.replaceAll('the CRM', '[hidden]')
     const at = await serve(letters, { redact })
@@ -184,7 +184,7 @@ describe('dead letters', () => {
     expect(await stack.innerText()).toMatch(/^NonRetryableError: \[hidden\] refused\n +at /)
   })
 
-  it('are discarded by selection, after a question that names their number', async () => {
+  it('are discarded by selection, after a confirmation that names their number', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
     const page = await open(`${await serve(letters)}#/letters`)
@@ -200,7 +200,7 @@ describe('dead letters', () => {
     await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_2']))
   })
 
-  it('are asked for beside the overview, and once', async () => {
+  it('are requested once, in parallel with the overview', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const context = await contextWith()
@@ -215,7 +215,7 @@ describe('dead letters', () => {
     expect(asked.filter(path => path.endsWith('/letters'))).toHaveLength(1)
   })
 
-  it('that match a filter of the address are redriven together', async () => {
+  it("that match the address's filter are redriven together", async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'], 'a.b')
     await dead(letters, ['evt_3'], 'c.d')
@@ -232,7 +232,7 @@ describe('dead letters', () => {
     expect(page.url()).toMatch(/#\/letters$/)
   })
 
-  it('are walked through and opened by keyboard alone', async () => {
+  it('can be browsed and opened with the keyboard alone', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
     const page = await open(`${await serve(letters)}#/letters`)
@@ -240,7 +240,7 @@ describe('dead letters', () => {
     for (const key of ['j', 'j', 'k', 'j', 'Enter']) await page.keyboard.press(key)
     await page.getByRole('heading', { name: 'evt_2' }).waitFor()
     await page.goBack()
-    // Enter belongs to what has the focus, whatever row j and k are on.
+    // Enter acts on the focused element, whatever row j and k are on.
     await page.getByRole('link', { name: 'evt_1' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'evt_1' }).waitFor()
@@ -253,7 +253,7 @@ describe('dead letters', () => {
     )
   })
 
-  it('obey a key that is pressed the moment they appear', async () => {
+  it('react to a key pressed the moment they appear', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'])
     const page = await open(`${await serve(letters)}#/overview`)
@@ -263,7 +263,7 @@ describe('dead letters', () => {
     await page.getByRole('heading', { name: 'evt_2' }).waitFor()
   })
 
-  it('that a filter hides are not touched by an action on the selected ones', async () => {
+  it('that a filter hides are not affected by an action on the selection', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'], 'a.b')
     await dead(letters, ['evt_2'], 'c.d')
@@ -281,7 +281,7 @@ describe('dead letters', () => {
     expect((await letters.receiver.deadLetters.list()).map(({ id }) => id)).toEqual(['evt_2'])
   })
 
-  it('by the thousand keep a small document, and arrive as one scrolls', async () => {
+  it('by the thousand keep the document small, and load while scrolling', async () => {
     const letters = withLetters()
     await dead(
       letters,
@@ -298,7 +298,7 @@ describe('dead letters', () => {
     expect(await page.locator('tr.row').count()).toBeLessThan(60)
   })
 
-  it('are sorted by their time of death both ways, and not where a filter has no such index', async () => {
+  it('are sorted by failure time both ways, unless a filter has no such index', async () => {
     const letters = withLetters()
     for (const id of ['evt_1', 'evt_2', 'evt_3']) await dead(letters, [id])
     const page = await open(`${await serve(letters)}#/letters`)
@@ -315,7 +315,7 @@ describe('dead letters', () => {
     expect(await header.getByRole('button').count()).toBe(0)
   })
 
-  it('are looked at and not touched by a reader', async () => {
+  it('can be read but not changed by a reader', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const page = await open(`${await serve(letters, { authorize: () => 'read' })}#/letters`)
@@ -367,7 +367,7 @@ it.each(['light', 'dark'] as const)('meets WCAG 2.2 AA in %s, and at 200 % zoom'
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await expectAccessible(page)
     if (isForDocs(width, colorScheme)) await keepScreenshot(page, 'dashboard-overview')
-    // The same colours again: by default in light alone.
+    // The colors are the same again: checked only in light by default.
     for (const name of inFull(true, colorScheme === 'light') ? ['Pending', 'Active'] : []) {
       await page.getByRole('link', { name: new RegExp(`^${name}`) }).click()
       await page.getByRole('heading', { level: 1, name }).waitFor()

@@ -31,13 +31,13 @@ async function portOf(server: Server): Promise<number> {
 }
 
 interface Proxy {
-  /** The path before it is handed on, and after. */
+  /** The path before and after the proxy. */
   readonly from: string
   readonly to: string
   readonly headers?: (host: string) => Record<string, string>
 }
 
-/** As nginx does by default: the host is that of the server behind it. */
+/** Proxies as nginx does by default: with the host of the server behind it. */
 async function proxyTo(port: number, { from, to, headers = () => ({}) }: Proxy): Promise<string> {
   const proxy = createServer((incoming, outgoing) => {
     const { host = '' } = incoming.headers
@@ -62,7 +62,7 @@ async function proxyTo(port: number, { from, to, headers = () => ({}) }: Proxy):
 
 const FORWARDED = (host: string) => ({ 'x-forwarded-host': `${host}, inner.test` })
 
-/** What a browser sends over plain HTTP: no Sec-Fetch-Site. */
+/** Posts as a browser does over plain HTTP, without Sec-Fetch-Site. */
 function post(at: string, origin = new URL(at).origin): Promise<Response> {
   return fetch(`${at}/api/letters/discard`, {
     method: 'POST',
@@ -85,7 +85,7 @@ const HANDED_ON = [
 ] as const
 
 it.each(HANDED_ON.slice(0, inFull(HANDED_ON.length, 2)))(
-  'shows its page without the slash at the end, behind a proxy that hands on %s',
+  'shows its page without the trailing slash, behind a proxy that forwards %s',
   async (_name, from, to) => {
     const at = await proxyTo(await served(withLetters()), { from, to })
     const context = await (await browser).newContext()
@@ -97,13 +97,13 @@ it.each(HANDED_ON.slice(0, inFull(HANDED_ON.length, 2)))(
   },
 )
 
-it('redirects a program that wants no page to the address with the slash', async () => {
+it('redirects a client that does not accept HTML to the address with the slash', async () => {
   const at = await proxyTo(await served(withLetters()), { from: '/tools/ops', to: '/ops' })
   const reply = await fetch(`${at}/webhooks`)
   expect([reply.status, reply.url]).toEqual([200, `${at}/webhooks/`])
 })
 
-it('refuses a call through a proxy that changes the host, and says in the log which host was expected', async () => {
+it('refuses a call through a proxy that changes the host, and logs the expected host', async () => {
   const letters = withLetters()
   const at = await proxyTo(await served(letters), { from: '/ops', to: '/ops', headers: FORWARDED })
   const reply = await post(at)
@@ -121,7 +121,7 @@ it.each([true, false])('takes the host from X-Forwarded-Host only with trustProx
   expect((await post(at, 'http://evil.test')).status).toBe(403)
 })
 
-it('compares hosts as addresses: without the port that goes without saying, in any case', async () => {
+it('compares hosts as addresses: without the default port, ignoring case', async () => {
   const pages = dashboard({ inbox: memoryInbox(), authorize: () => 'admin' })
   const statusOf = async (host: string, origin: string) => {
     const headers = { host, origin, 'content-type': 'application/json' }
@@ -137,7 +137,7 @@ it('compares hosts as addresses: without the port that goes without saying, in a
 })
 
 it.each([true, 'loopback', '10.0.0.0/8', false])(
-  'follows the trust proxy of Express where the option is left out: %s',
+  "follows Express's trust proxy if the option is omitted: %s",
   async trust => {
     const app = express().set('trust proxy', trust)
     app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
@@ -151,7 +151,7 @@ it.each([true, 'loopback', '10.0.0.0/8', false])(
 )
 
 it.each([true, '127.0.0.1', '10.0.0.0/8', false])(
-  'follows the trustProxy of Fastify where the option is left out: %s',
+  "follows Fastify's trustProxy if the option is omitted: %s",
   async trustProxy => {
     const app = fastify({ trustProxy })
     onTestFinished(() => app.close())
@@ -169,15 +169,15 @@ it.each([
   ['express.json', express.json(), 200, 'changed'],
   ['express.text', express.text({ type: '*/*' }), 200, 'changed'],
   ['express.raw', express.raw({ type: '*/*' }), 200, 'changed'],
-  ['something that leaves it nowhere', drain, 500, 'body_unavailable'],
-])('understands a body that %s read before it, or says so', async (_name, reader, status, answer) => {
+  ['middleware that does not keep it', drain, 500, 'body_unavailable'],
+])('uses a body that %s has read, or reports the problem', async (_name, reader, status, answer) => {
   const app = express().use(reader)
   app.use('/ops', nodeDashboard({ receiver: withLetters().receiver, authorize: () => 'admin' }))
   const reply = await post(`http://127.0.0.1:${await portOf(app.listen(0, '127.0.0.1'))}/ops`)
   expect([reply.status, await reply.text()]).toEqual([status, expect.stringContaining(answer)])
 })
 
-it('says so where a Fetch request was read before it', async () => {
+it('reports a Fetch request that was read before it', async () => {
   const pages = dashboard({ inbox: memoryInbox(), authorize: () => 'admin' })
   const headers = { 'content-type': 'application/json', 'x-ackhook': '1' }
   const request = new Request('http://app.test/api/letters/discard', { method: 'POST', headers, body: '{}' })

@@ -15,18 +15,18 @@ export interface Letters {
   readonly receiver: Receiver
   readonly inbox: Inbox
   readonly seen: Observation[]
-  /** The codes of what the receiver's logger was given as a warning. */
+  /** Codes of the receiver's logged warnings. */
   readonly warned: unknown[]
   /** Sends an event whose handler fails while `broken` is true. */
   send(id: string, type?: string, data?: Record<string, unknown>): Promise<void>
   broken: boolean
-  /** What the handler throws. */
+  /** Message of the error that the handler throws. */
   failure: string
-  /** What the handler waits for. */
+  /** Promise that the handler waits for. */
   hold: Promise<void>
 }
 
-/** A receiver whose events become dead letters, until `broken` is false. */
+/** Creates a receiver whose events become dead letters until `broken` is false. */
 export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Letters {
   const seen: Observation[] = []
   const warned: unknown[] = []

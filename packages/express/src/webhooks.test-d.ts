@@ -29,7 +29,7 @@ app.post(
     .onUnhandled(() => {}),
 )
 
-// The secret gets the request.
+// The secret receives the request.
 webhooks({
   secret: request => {
     expectTypeOf(request).toEqualTypeOf<Request>()

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 type Options = Partial<Parameters<typeof webhooks>[0]>
 
-/** Hooks with a store that counts claims and a logger that keeps its lines. */
+/** Creates hooks with a store that counts claims and a logger that keeps its lines. */
 function hooksWith(options: Options = {}) {
   const inner = memoryStore()
   const store = { ...inner, claim: vi.fn(inner.claim) }
@@ -62,7 +62,7 @@ function post(url: string, body: string | Uint8Array = eventBody(), headers: Rec
 }
 type BodyInit = NonNullable<RequestInit['body']>
 
-/** Writes to a raw socket and answers all that came back until it closed. */
+/** Writes to a raw socket and returns everything received until it closes. */
 async function raw(port: number, lines: string[], body = ''): Promise<string> {
   const socket = connect(port, '127.0.0.1')
     .setEncoding('latin1')
@@ -79,7 +79,7 @@ async function raw(port: number, lines: string[], body = ''): Promise<string> {
 const signatureLine = (body = eventBody()) => `X-Service-Signature: ${sign(body, { secret: SECRET })}`
 
 describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
-  /** An app with hooks on /webhooks, behind whatever is to stand before them. */
+  /** Mounts hooks on /webhooks, behind other middleware. */
   async function mounted(options: Options = {}, before: (app: Express) => void = () => {}) {
     const app = express()
     before(app)
@@ -89,7 +89,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
   }
 
   describe('the exact bytes', () => {
-    it('are read from the stream, handled once and acknowledged at once', async () => {
+    it('are read from the stream, handled once and acknowledged immediately', async () => {
       const { url, handled } = await mounted()
       const reply = await post(url)
       expect(reply.status).toBe(202)
@@ -98,7 +98,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       await vi.waitFor(() => expect(handled).toEqual(['evt_1']))
     })
 
-    it('may be no UTF-8', async () => {
+    it('may be invalid UTF-8', async () => {
       const { url } = await mounted()
       const [before, after] = eventBody({ note: '@' }).split('@') as [string, string]
       const body = Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xfe]), Buffer.from(after)])
@@ -107,7 +107,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect((await post(url, Buffer.from(body.toString()), headers)).status).toBe(401)
     })
 
-    it('are the same whatever Content-Type says', async () => {
+    it('are the same for any Content-Type', async () => {
       const { url } = await mounted()
       for (const [i, type] of [
         'text/plain',
@@ -119,7 +119,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       }
     })
 
-    it('may be none', async () => {
+    it('may be empty', async () => {
       const { url } = await mounted()
       const reply = await post(url, '')
       expect([reply.status, (await reply.json()) as object]).toEqual([
@@ -128,25 +128,25 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       ])
     })
 
-    it('that express.raw kept are taken', async () => {
+    it('that express.raw kept are used', async () => {
       const { url } = await mounted({}, app => app.use(express.raw({ type: '*/*' })))
       expect((await post(url)).status).toBe(202)
       const pretty = JSON.stringify(JSON.parse(eventBody({ id: 'evt_2' })), null, 2)
       expect((await post(url, pretty)).status).toBe(202)
     })
 
-    it('are read from the stream where express.raw left another type alone', async () => {
+    it('are read from the stream if express.raw ignored their type', async () => {
       const { url } = await mounted({}, app => app.use(express.raw({ type: 'application/octet-stream' })))
       expect((await post(url)).status).toBe(202)
     })
 
-    it('that captureRawBody kept are taken, behind a parser', async () => {
+    it('that captureRawBody kept are used, behind a parser', async () => {
       const { url } = await mounted({}, app => app.use(express.json({ verify: captureRawBody })))
       const pretty = JSON.stringify(JSON.parse(eventBody()), null, 2)
       expect((await post(url, pretty)).status).toBe(202)
     })
 
-    it('in req.rawBody are taken, as Google Cloud Functions leaves them', async () => {
+    it('in req.rawBody are used, as set by Google Cloud Functions', async () => {
       const { url } = await mounted({}, app => {
         app.use((request, _response, next) => {
           const chunks: Buffer[] = []
@@ -163,7 +163,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect((await post(url)).status).toBe(202)
     })
 
-    it('that express.json() took are a 500 at once, and the log names the line to move', async () => {
+    it('consumed by express.json() cause an immediate 500, and the log names the line to move', async () => {
       const { url, logger, store, handled } = await mounted({}, app => app.use(express.json()))
       const reply = await post(url)
       // A reader that waited for its bytes would reply 408.
@@ -176,7 +176,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect(handled).toEqual([])
     })
 
-    it('that express.text() or express.urlencoded() took are a 500 too', async () => {
+    it('consumed by express.text() or express.urlencoded() cause a 500 too', async () => {
       for (const [parser, type] of [
         [express.text({ type: '*/*' }), 'text/plain'],
         [express.urlencoded({ extended: true }), 'application/x-www-form-urlencoded'],
@@ -188,7 +188,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
   })
 
   describe('a refusal', () => {
-    it('is 415 for a compressed body, also where a parser would have inflated it', async () => {
+    it('is 415 for a compressed body, even if a parser would have inflated it', async () => {
       const zipped = gzipSync(eventBody())
       const signature = {
         'content-encoding': 'gzip',
@@ -219,7 +219,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect(store.claim).not.toHaveBeenCalled()
     })
 
-    it('is not given at the limit itself', async () => {
+    it('does not happen at the limit itself', async () => {
       const body = eventBody().padEnd(1000)
       const { port } = await mounted({ bodyLimit: 1000 })
       const chunked = ['Transfer-Encoding: chunked', 'Connection: close']
@@ -234,7 +234,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect(store.claim).not.toHaveBeenCalled()
     })
 
-    it('is nobody’s to read when the upload is aborted, and the store is not asked', async () => {
+    it('is not sent if the upload is aborted, and the store is not called', async () => {
       const rejected: unknown[] = []
       const observe = (one: { kind: string; code?: string }) =>
         one.kind === 'rejected' && rejected.push(one.code)
@@ -263,7 +263,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect(store.claim).not.toHaveBeenCalled()
     })
 
-    it('is 405 with Allow for another method, where the route lets it through', async () => {
+    it('is 405 with Allow for another method, if the route passes it on', async () => {
       const app = express()
       const { hooks, store } = hooksWith()
       app.use('/webhooks', hooks)
@@ -276,7 +276,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
       expect(store.claim).toHaveBeenCalledTimes(1)
     })
 
-    it('is 401 for a forged request, a stale one, and a header that was sent twice', async () => {
+    it('is 401 for a forged request, a stale one, and a duplicate header', async () => {
       const { url, port, store } = await mounted()
       const body = eventBody()
       expect(
@@ -290,7 +290,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     })
   })
 
-  it('does not mind a header called __proto__', async () => {
+  it('tolerates a header called __proto__', async () => {
     const { port } = await mounted()
     const lines = [
       signatureLine(),
@@ -315,7 +315,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     expect(await other.json()).toEqual({ a: 1 })
   })
 
-  it('gives secret and namespace the request', async () => {
+  it('passes the request to secret and namespace', async () => {
     const app = express()
     const hooks = webhooks({
       secret: (request: Request) => (request.params['workspace'] === 'nobody' ? null : SECRET),
@@ -346,7 +346,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     await vi.waitFor(() => expect(handled).toHaveBeenCalledTimes(1))
   })
 
-  it('takes a receiver that something else shares', async () => {
+  it('accepts a shared receiver', async () => {
     const receiver = createReceiver<Record<never, never>, Request>({ secret: SECRET })
     const handled: string[] = []
     receiver.on('*', event => handled.push(event.id))
@@ -359,7 +359,7 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
     await vi.waitFor(() => expect(handled).toEqual(['evt_1']))
   })
 
-  it('drains: what was acknowledged is handled, and new requests are to come later', async () => {
+  it('drains: acknowledged events are handled, and new requests get 503 with Retry-After', async () => {
     const { hooks, url, handled } = await mounted()
     expect((await post(url)).status).toBe(202)
     expect(await hooks.close({ timeout: '5s' })).toEqual({ lost: 0 })
@@ -369,14 +369,14 @@ describe.each(EXPRESS_VERSIONS)('%s', (_, express) => {
   })
 })
 
-it('refuses a wrong option where the hooks are made', () => {
+it('refuses a wrong option when the hooks are created', () => {
   expect(() => webhooks({ secret: '' })).toThrow(expect.objectContaining({ option: 'secret' }))
   expect(() => webhooks({ secret: SECRET, tolerance: '0s' })).toThrow(
     expect.objectContaining({ option: 'tolerance' }),
   )
 })
 
-it('answers where its method handle is called with a response, as connect does', async () => {
+it('replies if its method handle is called with a response, as connect does', async () => {
   const { hooks, handled } = hooksWith()
   const server = createServer(
     (request, response) => void (hooks.handle as (...both: unknown[]) => unknown)(request, response),
@@ -390,7 +390,7 @@ it('answers where its method handle is called with a response, as connect does',
 })
 
 describe.each(EXPRESS_VERSIONS)('headers of middleware on %s', (_, express) => {
-  it('are on the reply, whose own win, and do not spoil its framing', async () => {
+  it('are on the reply, whose own headers win, and do not break its framing', async () => {
     const app = express()
     app.use((_request, response, next) => {
       response.set({ 'x-request-id': 'r1', 'content-type': 'text/plain', 'content-length': '1' })

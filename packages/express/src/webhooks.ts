@@ -25,7 +25,7 @@ export function webhooks<const Schemas extends EventSchemas = Record<never, neve
 }
 
 /**
- * The same for a receiver that something else shares.
+ * Like `webhooks`, for a shared receiver.
  *
  * @example
  * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
@@ -35,11 +35,11 @@ export function webhooksOf<Events>(receiver: Receiver<Events, Request>): Express
   requireReceiver(receiver, 'webhooksOf')
   const respond = toNodeHandler(receiver)
   const listener = withSharedClasses((request: Request, response: Response) => {
-    // The reply has a length. Its other headers win over those that a middleware set, which all are sent.
+    // The reply has a length. Headers set by middleware are sent too, unless the reply sets them itself.
     if (response?.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
     return respond(request, response)
   })
-  // Connect calls the method `handle` of what it mounts, if there is one, with the response.
+  // Connect calls the `handle` method of anything that it mounts, with the response.
   const handle = (request: WebhookRequest<Request>, response?: Response) =>
     response === undefined ? receiver.handle(request) : listener(request as unknown as Request, response)
   return Object.assign(listener, receiver, { handle: handle as typeof receiver.handle })

@@ -11,12 +11,12 @@ setFlagsFromString('--allow-natives-syntax')
 const haveSameClass = new Function('a', 'b', 'return %HaveSameMap(a, b)') as (a: object, b: object) => boolean
 const isDictionary = new Function('a', 'return !%HasFastProperties(a)') as (a: object) => boolean
 
-/** Dictionaries have one class, which a cache of V8 holds: it may lose it, so equality would be too much to ask. */
+/** Accepts any two dictionaries: they share a class that V8 caches, and may lose, so equality is not certain. */
 function areAlike(a: object, b: object): boolean {
   return haveSameClass(a, b) || (isDictionary(a) && isDictionary(b))
 }
 
-it.each(EXPRESS_VERSIONS)('%s: requests are alike for V8, and so are responses', async (_, express) => {
+it.each(EXPRESS_VERSIONS)('%s: requests share a class in V8, and so do responses', async (_, express) => {
   const seen: { request: Request; response: Response }[] = []
   const hooks = webhooks({ secret: SECRET, logger: recordingLogger() })
   hooks.on('*', async () => {})
@@ -34,7 +34,7 @@ it.each(EXPRESS_VERSIONS)('%s: requests are alike for V8, and so are responses',
     const headers = { 'x-service-signature': sign(body, { secret: SECRET }) }
     expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(202)
   }
-  // The first ones are still being learnt.
+  // Inline caches are not yet warm for the first ones.
   const [one, other] = seen.slice(-2)
   expect(areAlike(one!.request, other!.request)).toBe(true)
   expect(areAlike(one!.response, other!.response)).toBe(true)

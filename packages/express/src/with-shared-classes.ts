@@ -2,20 +2,19 @@ import type { Request, Response } from 'express'
 
 type Listener = (request: Request, response: Response) => Promise<void>
 
-/** V8 12 is that of Node 22. Bun names a V8 that it does not have. */
+/** True up to V8 12, which is in Node 22. Bun reports a V8 version without using V8. */
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13 && process.versions['bun'] === undefined
 const PASSING = Symbol('ackhook')
 
 /**
- * Express gives each request and response another prototype. What is added to an object after that, V8 up to version 12
- * turns into a hidden class of its own: no two requests are alike, no inline cache ever fits, and each of the many
- * accesses from here to the end of the reply is a slow lookup. A property that goes again makes the object a dictionary,
- * and those have one class. perf: note 39.
+ * Express changes the prototype of each request and response. If properties are added after that, V8 up to version 12
+ * gives each object its own hidden class: inline caches never match, and every access until the end of the reply is a
+ * slow lookup. Deleting a property turns the object into a dictionary, and dictionaries share one class. perf: note 39.
  */
 export function withSharedClasses(listener: Listener): Listener {
   if (!isNeeded) return listener
   return (request, response) => {
-    // A missing response means that another framework calls, which the listener reports.
+    // A missing response means that another framework is calling; the listener reports it.
     if (response !== undefined) {
       toDictionary(request)
       toDictionary(response)

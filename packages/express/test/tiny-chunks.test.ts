@@ -20,7 +20,7 @@ interface Report {
 }
 
 async function start(): Promise<{ port: number; next(): Promise<Report> }> {
-  // Plain Node, which runs the built files.
+  // Plain Node runs the built files.
   const child = fork(`${root}test/support/tiny-chunks-server.mjs`, ['ackhook'], {
     execArgv: ['--expose-gc'],
     env: { ...process.env, SIGNING_SECRET: SECRET },
@@ -46,7 +46,7 @@ async function send(port: number, body: string): Promise<void> {
   socket.once('data', () => socket.destroy())
 }
 
-it('1 MiB in 1-byte chunks grows the memory of the process by less than 20 MB', async () => {
+it("1 MiB in 1-byte chunks grows the process's memory by less than 20 MB", async () => {
   const { port, next } = await start()
   const padded = (id: string, length: number) => eventBody({ id }).padEnd(length, ' ')
   const warmUp = next()

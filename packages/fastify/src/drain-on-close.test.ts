@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const clear of leftovers.splice(0)) await clear()
 })
 
-/** Something that the test lets happen, at its end at the latest. */
+/** A promise that the test resolves, at its end at the latest. */
 function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = (): void => {}
   const opened = new Promise<void>(resolve => (open = resolve))
@@ -17,12 +17,12 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open }
 }
 
-/** An app that listens, whose handler has begun and ends when the test says so. */
+/** Starts an app whose handler runs until the test releases it. */
 async function appAtWork(
   options: FastifyServerOptions = {},
   afterwards: (app: FastifyInstance) => void = () => {},
 ) {
-  // Fastify's own 72 s are how long a connection that was in use holds up `close`.
+  // A connection that was in use would delay `close` for Fastify's default of 72 s.
   const app = Fastify({ keepAliveTimeout: 100, ...options })
   leftovers.push(() => app.close())
   const handler = gate()
@@ -47,7 +47,7 @@ async function appAtWork(
   return { app, post, finished, finish: handler.open }
 }
 
-/** Asks the receiver itself: the server may take nothing any more. */
+/** Asks the receiver itself: the server may accept no more requests. */
 async function statusOf(receiver: FastifyReceiver): Promise<number> {
   const request = { method: 'POST', headers: {}, body: new Uint8Array(), context: undefined as never }
   return (await receiver.handle(request)).status
@@ -74,7 +74,7 @@ it('drains while a request of another route still holds its connection', async (
   await closed
 })
 
-it('takes nothing from a running handler that a plugin registered later closes', async () => {
+it('keeps resources of later plugins open while a handler runs', async () => {
   const closed: string[] = []
   const { app, finished, finish } = await appAtWork({}, one => {
     one.addHook('onClose', async () => void closed.push(...finished, 'database'))
@@ -86,7 +86,7 @@ it('takes nothing from a running handler that a plugin registered later closes',
   expect(closed).toEqual(['evt_1', 'database'])
 })
 
-it('waits for the drain though it takes longer than Fastify gives a hook', async () => {
+it('waits for a drain that takes longer than Fastify allows a hook', async () => {
   const next = vi.fn()
   const { app, finished, finish } = await appAtWork({ pluginTimeout: 1000 }, one => {
     one.addHook('onClose', async () => next())
@@ -97,7 +97,7 @@ it('waits for the drain though it takes longer than Fastify gives a hook', async
   expect(await closing).toEqual(['evt_1'])
 })
 
-it('drains also where Fastify gives hooks all the time they want', async () => {
+it('drains if Fastify sets no time limit for hooks', async () => {
   const { app, finished, finish } = await appAtWork({ pluginTimeout: 0 })
   const closing = app.close()
   await untilDraining(app)
@@ -106,7 +106,7 @@ it('drains also where Fastify gives hooks all the time they want', async () => {
   expect(finished).toEqual(['evt_1'])
 })
 
-it('drains every registration of the app at once, in whatever scope it is', async () => {
+it('drains all registrations of the app in parallel, whatever their scopes', async () => {
   const others: FastifyReceiver[] = []
   const { app, finish } = await appAtWork({}, one => {
     for (const prefix of ['/second', '/third']) {
@@ -126,7 +126,7 @@ it('drains every registration of the app at once, in whatever scope it is', asyn
   await closing
 })
 
-it('leaves the receiver of another app at work', async () => {
+it("leaves another app's receiver running", async () => {
   const first = await appAtWork()
   const second = await appAtWork()
   const closing = first.app.close()
@@ -137,7 +137,7 @@ it('leaves the receiver of another app at work', async () => {
   second.finish()
 })
 
-it('lets Fastify answer 503 to what still arrives', async () => {
+it('lets Fastify reply 503 to late requests', async () => {
   const { app, post, finish } = await appAtWork()
   const closing = app.close()
   await untilDraining(app)
@@ -147,7 +147,7 @@ it('lets Fastify answer 503 to what still arrives', async () => {
   await closing
 })
 
-it('answers 503 draining with Retry-After where Fastify routes what still arrives', async () => {
+it('replies 503 draining with Retry-After if Fastify routes late requests', async () => {
   const { app, post, finish } = await appAtWork({ return503OnClosing: false })
   const closing = app.close()
   await untilDraining(app)

@@ -2,28 +2,28 @@ import type { Receiver } from '@ackhook/core'
 import { withDeadline } from '@ackhook/core/spi'
 import type { FastifyInstance } from 'fastify'
 
-/** Fastify gives a `preClose` hook its `pluginTimeout`, and fails the whole close when one takes longer. */
+/** Share of `pluginTimeout` to wait: Fastify fails the whole close if a `preClose` hook exceeds it. */
 const SHARE_OF_PLUGIN_TIMEOUT = 0.9
 
 type Closable = Pick<Receiver, 'close'>
 
-/** Receivers that one app drains when it closes, in whatever scopes they were registered. */
+/** Receivers that one app drains when it closes, whatever their scopes. */
 interface Drain {
   readonly receivers: Closable[]
-  /** Settles when all are drained, or when `preClose` can wait no longer. */
+  /** Settles when all are drained or `preClose` can wait no longer. */
   waited?: Promise<unknown>
 }
 
 /**
- * Keyed by `initialConfig`: an app has one, its scopes share it, and two apps never do, though they may share a server.
+ * Drains by `initialConfig`, which all scopes of an app share. Two apps never share it, even on the same server.
  */
 const drains = new WeakMap<FastifyInstance['initialConfig'], Drain>()
 
 /**
- * Drains `receiver` as soon as `app` begins to close: `onClose` hooks run when the last connection has gone, and
- * one that is kept alive may stay longer than an orchestrator waits before it kills. Waits in `preClose`, so that
- * nothing that other plugins close in `onClose` is taken from a handler that runs, and in `onClose` for what is left.
- * Hooks run one after the other, so the first begins the drains of all receivers of the app.
+ * Drains `receiver` as soon as `app` begins to close: `onClose` hooks run only after the last connection ends, and a
+ * keep-alive connection may outlast the orchestrator's grace period. Waits in `preClose`, so that running handlers keep
+ * resources that other plugins close in `onClose`, and in `onClose` for the rest. Hooks run one after the other, so the
+ * first one begins to drain all of the app's receivers.
  */
 export function drainOnClose<Events, Context>(
   app: FastifyInstance,
@@ -46,7 +46,7 @@ function drainOf({ initialConfig }: FastifyInstance): Drain {
   return drain
 }
 
-/** Never rejects: whether one failed or takes longer, `onClose` finds out. */
+/** Begins to drain all receivers. Never rejects: `onClose` reports failures and waits for slow ones. */
 function begin({ receivers }: Drain, pluginTimeout = 0): Promise<unknown> {
   const drained = Promise.allSettled(receivers.map(receiver => receiver.close()))
   const ms = pluginTimeout * SHARE_OF_PLUGIN_TIMEOUT

@@ -4,15 +4,15 @@ const STRATEGY = 'ackhookOtherMethod'
 /** Value that the strategy derives from each request. */
 const ANY = true
 
-/** The constraint of one route: whether the app has a route of its own in that place. */
+/** Constraint of one route. `isTaken`: the app has its own route for that method and path. */
 interface Place {
   isTaken: boolean
 }
 
 /**
- * Routes all methods but POST at `path` to `handler`, unless the app has a route of its own there, before or after this
- * one and in whatever scope. Fastify lets two routes share a place if their constraints differ, and takes no more routes
- * when it knows of all: so these have a constraint, which nothing meets once the app is ready and the place is taken.
+ * Routes all methods but POST at `path` to `handler`, unless the app has its own route there, registered before or after
+ * this one, in any scope. Fastify lets two routes share a method and path if their constraints differ, and accepts no new
+ * routes once it is ready. So these routes have a constraint that no request meets if the app has its own route.
  */
 export function routeOtherMethods(scope: FastifyInstance, path: string, handler: RouteHandlerMethod): void {
   if (!scope.hasConstraintStrategy(STRATEGY)) {
@@ -25,7 +25,7 @@ export function routeOtherMethods(scope: FastifyInstance, path: string, handler:
   for (const [method, place] of places) {
     scope.route({ method, url: path, handler, exposeHeadRoute: false, constraints: { [STRATEGY]: place } })
   }
-  // Fastify answers both forms of the root of a prefix.
+  // Fastify routes a prefix's root with and without a trailing slash.
   const { prefix } = scope
   const urls = path === '/' && prefix !== '' ? [prefix, `${prefix}/`] : [prefix + path]
   scope.addHook('onReady', async () => {
@@ -33,7 +33,7 @@ export function routeOtherMethods(scope: FastifyInstance, path: string, handler:
   })
 }
 
-/** Finds the routes of one place, as a bit mask of the router, by their constraint or for a request. */
+/** Creates a store that returns routes as the router's bit mask, by constraint or for a request. */
 function newStorage() {
   const routes = new Map<Place, number>()
   return {

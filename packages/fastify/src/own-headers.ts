@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 
-/** Headers that describe a body or a connection, and so belong to whoever writes the reply. */
+/** Headers that describe the body or the connection, which the writer of the reply sets. */
 const OF_THE_WRITER = new Set([
   'connection',
   'content-length',
@@ -14,8 +14,8 @@ const OF_THE_WRITER = new Set([
 ])
 
 /**
- * Hands the headers that hooks gave to `reply` to Node's response, which merges them with those of the reply that is
- * written to it. Those it has from elsewhere stay as they are.
+ * Copies headers that hooks set on `reply` to Node's response, which merges them with the written reply's own. Other
+ * headers of the response stay unchanged.
  */
 export function keepOwnHeaders(reply: FastifyReply): void {
   const headers = reply.getHeaders()
@@ -25,7 +25,7 @@ export function keepOwnHeaders(reply: FastifyReply): void {
     try {
       reply.raw.setHeader(name, value)
     } catch {
-      // A value that Node refuses must not cost the sender its reply.
+      // Skips values that Node refuses: the sender must still get a reply.
     }
   }
 }

@@ -10,7 +10,7 @@ await app.register(webhooks, { path: '/webhooks', secret: ['a', 'b'], prefix: '/
 await app.register(webhooks, { secret: request => request.headers['x-tenant'] as string })
 await app.register(webhooksOf(createReceiver({ secret: 'x' })))
 
-// Schemas: a receiver knows its own, and app.webhooks those that are merged into the event types.
+// A receiver has its own schemas; app.webhooks has the schemas merged into the event types.
 const events = { 'invoice.paid': z.object({ amount: z.coerce.number() }) }
 declare module '@ackhook/core' {
   interface EventMap extends SchemaEvents<typeof events> {}

@@ -45,7 +45,7 @@ it('gets the raw bytes whatever parsers the app has', async () => {
   expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
 })
 
-it('mounts under a prefix of its own and of the plugin around it', async () => {
+it("mounts under its own prefix and the surrounding plugin's", async () => {
   const app = newApp()
   await app.register(
     async outer => {
@@ -75,7 +75,7 @@ it('keeps two registrations with two secrets apart', async () => {
   await vi.waitFor(() => expect(handled).toEqual(['first evt_1', 'other evt_1']))
 })
 
-it('asks for another name when the one on the instance is taken', async () => {
+it('asks for another name if the instance already has that one', async () => {
   const app = newApp()
   await app.register(webhooks, { secret })
   const second = async () => app.register(webhooks, { secret, path: '/other' })
@@ -84,7 +84,7 @@ it('asks for another name when the one on the instance is taken', async () => {
 })
 
 it.each(['webhooks', 'https://app.test/webhooks', 7])(
-  'refuses %s as a path, and says what a path looks like',
+  'refuses %s as a path, and shows a correct path',
   async path => {
     const mounted = async () => newApp().register(webhooks, { secret, path: path as string })
     await expect(mounted()).rejects.toThrow(/'path': must begin with a slash/)
@@ -98,7 +98,7 @@ it('starts processing when the app is ready', async () => {
   expect(() => app.webhooks.on('a.c', () => {})).toThrow(/after processing had started/)
 })
 
-it('leaves a receiver open that it was handed', async () => {
+it('does not close a shared receiver', async () => {
   const receiver = createReceiver({ secret })
   const app = newApp()
   await app.register(webhooksOf(receiver))
@@ -109,7 +109,7 @@ it('leaves a receiver open that it was handed', async () => {
   await receiver.close()
 })
 
-it('refuses a value that is not a receiver, and names an option that belongs to the receiver', async () => {
+it("refuses a value that is not a receiver, and names a receiver's option", async () => {
   const register = async (options: object) => newApp().register(webhooks, options as never)
   await expect(register({ receiver: undefined })).rejects.toThrow(/'receiver'.*createReceiver/)
   await expect(register({ receiver: { secret } })).rejects.toThrow(/'receiver'.*createReceiver/)
@@ -118,7 +118,7 @@ it('refuses a value that is not a receiver, and names an option that belongs to 
   await expect(register({})).rejects.toThrow(/'secret'/)
 })
 
-it('leaves Fastify its own options of a plugin', async () => {
+it("passes on Fastify's own plugin options", async () => {
   const lines: string[] = []
   const app = newApp({
     logger: { level: 'info', stream: { write: (line: string) => void lines.push(line) } },
@@ -130,7 +130,7 @@ it('leaves Fastify its own options of a plugin', async () => {
   expect(lines.join()).not.toContain('incoming request')
 })
 
-it('logs to the logger of Fastify and lets onResponse hooks see the reply', async () => {
+it("logs to Fastify's logger, and onResponse hooks see the reply", async () => {
   const lines: string[] = []
   const app = newApp({
     logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } },
@@ -143,7 +143,7 @@ it('logs to the logger of Fastify and lets onResponse hooks see the reply', asyn
   expect(lines.join()).toContain('signature_missing')
 })
 
-it('gives the request of Fastify to the option secret', async () => {
+it("passes Fastify's request to the option secret", async () => {
   const app = newApp()
   await app.register(webhooks, {
     path: '/webhooks/:workspace',
@@ -157,7 +157,7 @@ it('gives the request of Fastify to the option secret', async () => {
   expect(reply.statusCode).toBe(202)
 })
 
-it('applies its own limit and not the one of Fastify', async () => {
+it("applies its own limit, not Fastify's", async () => {
   const app = newApp({ bodyLimit: 10 })
   await app.register(webhooks, { secret, bodyLimit: 300 })
   const send = async (payload: string) =>
@@ -166,7 +166,7 @@ it('applies its own limit and not the one of Fastify', async () => {
   expect(await send('x'.repeat(301))).toBe(413)
 })
 
-it('reads a body through a stream that another plugin laid around it', async () => {
+it("reads a body through another plugin's wrapper stream", async () => {
   const { PassThrough } = await import('node:stream')
   const app = newApp()
   app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new PassThrough()))
@@ -174,7 +174,7 @@ it('reads a body through a stream that another plugin laid around it', async () 
   expect((await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })).statusCode).toBe(202)
 })
 
-it('refuses a stream of strings that another plugin laid around it, instead of failing', async () => {
+it("refuses another plugin's wrapper stream of strings, instead of failing", async () => {
   const { Readable } = await import('node:stream')
   const app = newApp()
   app.addHook('preParsing', async (_request, _reply, payload) => {
@@ -189,7 +189,7 @@ it('refuses a stream of strings that another plugin laid around it, instead of f
   ])
 })
 
-it('gives up a stream that another plugin laid around it and that never ends', async () => {
+it("gives up on another plugin's wrapper stream that never ends", async () => {
   const { PassThrough } = await import('node:stream')
   const app = newApp()
   app.addHook('preParsing', async (_request, _reply, payload) =>
@@ -200,7 +200,7 @@ it('gives up a stream that another plugin laid around it and that never ends', a
   expect([reply.statusCode, reply.json()]).toEqual([408, expect.objectContaining({ code: 'body_timeout' })])
 })
 
-it('replies with the headers that hooks set, and with its own where both have one', async () => {
+it('replies with headers that hooks set, but its own take precedence', async () => {
   const app = newApp()
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('access-control-allow-origin', '*').header('x-request-id', 'r1')
@@ -226,7 +226,7 @@ it('replies with the headers that hooks set, and with its own where both have on
   expect(reply.headers.get('connection')).not.toBe('upgrade')
 })
 
-it('replies although a hook set a header that cannot be sent', async () => {
+it('replies even if a hook set a header that cannot be sent', async () => {
   const app = newApp()
   app.addHook(
     'onRequest',
@@ -240,11 +240,11 @@ it('replies although a hook set a header that cannot be sent', async () => {
 describe.each(['text/plain', 'not a type', 'application/json; charset=utf-8', undefined])(
   'a Content-Type of %s',
   type => {
-    it('is what every hook of the app sees, and none keeps a genuine event away', async () => {
+    it("is visible to all of the app's hooks, and a genuine event is accepted", async () => {
       const app = newApp()
       const seen: unknown[] = []
       const see = async (request: FastifyRequest) => {
-        // Fastify remembers a type once somebody asked for it.
+        // Fastify caches a type once it has been read.
         void (request as { mediaType?: string }).mediaType
         seen.push(request.headers['content-type'], request.headers['content-length'])
       }
@@ -267,7 +267,7 @@ describe.each(['text/plain', 'not a type', 'application/json; charset=utf-8', un
       expect(seen).toEqual(Array.from({ length: 4 }, () => [type, String(payload.length)]).flat())
     })
 
-    it.each(['PUT', 'DELETE', 'GET', 'QUERY'])('does not keep %s from its 405', async method => {
+    it.each(['PUT', 'DELETE', 'GET', 'QUERY'])('does not prevent the 405 for %s', async method => {
       const app = newApp()
       const seen: unknown[] = []
       app.addHook('preHandler', async request => void seen.push(request.headers['content-type']))
@@ -280,7 +280,7 @@ describe.each(['text/plain', 'not a type', 'application/json; charset=utf-8', un
   },
 )
 
-it('leaves headers that a hook gave to the request as they are', async () => {
+it('keeps request headers that a hook set', async () => {
   const app = newApp()
   app.addHook('onRequest', async request => {
     request.headers = { ...request.headers, 'x-tenant': 'acme' }
@@ -297,7 +297,7 @@ it('leaves headers that a hook gave to the request as they are', async () => {
   expect(seen).toEqual(['acme', 'text/plain'])
 })
 
-describe('a route of the app on the same path', () => {
+describe("the app's own route on the same path", () => {
   const status = async (app: FastifyInstance, method: string, url = '/hooks') => {
     const reply = await app.inject({ method: method as 'GET', url })
     return [reply.statusCode, reply.headers.allow ?? reply.body]
@@ -320,7 +320,7 @@ describe('a route of the app on the same path', () => {
       await app.register(async scope => void (await scope.register(webhooks, { secret, path: '/hooks' })))
       app.get('/hooks', page)
     },
-    'after, in a scope beside it': async app => {
+    'after, in a sibling scope': async app => {
       await app.register(async scope => void (await scope.register(webhooks, { secret, path: '/hooks' })))
       await app.register(async scope => void scope.get('/', page), { prefix: '/hooks' })
     },
@@ -351,10 +351,10 @@ describe('a route of the app on the same path', () => {
     expect(await status(app, 'GET', '/of/acme')).toEqual([405, 'POST'])
   })
 
-  it('for POST is named when the plugin is registered', async () => {
+  it('is an error for POST when the plugin is registered', async () => {
     const app = newApp()
     app.post('/hooks', page)
     const register = async () => app.register(webhooks, { secret, path: '/hooks' })
-    await expect(register()).rejects.toThrow(/'path': the app has a route for POST \/hooks already/)
+    await expect(register()).rejects.toThrow(/'path': the app already has a route for POST \/hooks/)
   })
 })

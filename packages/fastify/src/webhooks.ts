@@ -26,14 +26,14 @@ import { drainOnClose } from './drain-on-close.ts'
 import { routeOtherMethods } from './other-methods.ts'
 import { keepOwnHeaders } from './own-headers.ts'
 
-/** The receiver that `app.webhooks` is. */
+/** Type of `app.webhooks`. */
 export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
 
 /** Path and name of the route. */
 export interface FastifyMountOptions {
   /** Path of the route. Default `'/webhooks'`. All methods but POST get 405, unless the app routes them there itself. */
   readonly path?: string | undefined
-  /** Prepended to `path`, as in every plugin of Fastify. */
+  /** Prepended to `path`, as for every Fastify plugin. */
   readonly prefix?: string | undefined
   /** The name on the Fastify instance. Default `'webhooks'`; a second registration needs another. */
   readonly decorateAs?: string | undefined
@@ -46,17 +46,17 @@ export interface FastifyWebhooksOptions
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Register handlers here, before the app is ready. `SchemaEvents` of core tells it of schemas. */
+    /** Receiver on which to register handlers before the app is ready. `SchemaEvents` of core adds schemas to its types. */
     webhooks: FastifyReceiver
   }
 }
 
 /**
- * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. `fastify.log` is the logger by
- * default, if the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
- * `onReady`; `app.close()` drains it first, from `preClose` on. Replies go straight to the socket: `onResponse` hooks run,
- * `onSend` hooks do not. Headers set with `reply.header` before are on the reply; those of the reply itself win. Throws
- * `ConfigurationError` for a wrong option.
+ * Webhooks for Fastify 5. Only this route gets raw bytes, whatever parsers the app has. The default logger is
+ * `fastify.log`, if the app has one, and the request is the context of `secret` and `namespace`. Processing starts in
+ * `onReady`; `app.close()` drains it, beginning in `preClose`. Replies go straight to the socket: `onResponse` hooks run,
+ * `onSend` hooks do not. Headers set earlier with `reply.header` are on the reply, but the reply's own take precedence.
+ * Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * await app.register(webhooks, { secret: process.env['SIGNING_SECRET'] })
@@ -70,8 +70,7 @@ export const webhooks: FastifyPluginAsync<FastifyWebhooksOptions> = fastifyPlugi
 })
 
 /**
- * The same for a receiver that something else shares, and whose handlers you register on itself. You close it yourself
- * too.
+ * Like `webhooks`, for a shared receiver. You register handlers on that receiver and close it yourself.
  *
  * @example
  * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
@@ -109,19 +108,19 @@ async function plugin(app: FastifyInstance, options: PluginOptions): Promise<voi
   if (options === undefined)
     throw new ConfigurationError('webhooks', 'is a plugin: write await app.register(webhooks, { secret })')
   if (typeof app?.decorate !== 'function')
-    throw wrongFramework('webhooks of @ackhook/fastify', 'an app of Fastify')
+    throw wrongFramework('webhooks of @ackhook/fastify', 'a Fastify app')
   refuseUnknownNames(options, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
   const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
   if (typeof path !== 'string' || !/^($|\/)/.test(path))
     throw new ConfigurationError('path', "must begin with a slash, such as '/webhooks'")
   if (app.hasDecorator(decorateAs)) {
-    throw new ConfigurationError('decorateAs', `app.${decorateAs} exists already; choose another name`)
+    throw new ConfigurationError('decorateAs', `app.${decorateAs} already exists; choose another name`)
   }
   app.decorate(decorateAs, receiver)
   app.addHook('onReady', () => receiver.start())
   if (!('receiver' in rest)) drainOnClose(app, receiver)
-  // A scope of its own: what it does to parsers and headers, no other route sees.
+  // A separate scope keeps changes to parsers and headers away from other routes.
   await app.register(async scope => mount(scope, path, receiver), {
     ...(prefix !== undefined && { prefix }),
     ...(logLevel !== undefined && { logLevel }),
@@ -133,13 +132,13 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
   if (typeof receiver?.handle !== 'function') {
     throw new ConfigurationError(
       'receiver',
-      'must be the result of createReceiver(options): write webhooksOf(receiver); or give the options here',
+      'must be the result of createReceiver(options): write webhooksOf(receiver), or pass the options here',
       { page: 'receivers' },
     )
   }
   const [ignored] = Object.keys(rest)
   if (ignored !== undefined) {
-    throw new ConfigurationError(ignored, 'would be ignored beside a receiver: give it to createReceiver', {
+    throw new ConfigurationError(ignored, 'would be ignored with a receiver: pass it to createReceiver', {
       page: 'receivers',
     })
   }
@@ -148,7 +147,7 @@ function sharedReceiver({ receiver, ...rest }: { readonly receiver: FastifyRecei
 
 function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver): void {
   if (scope.hasRoute({ method: 'POST', url: scope.prefix + path })) {
-    throw new ConfigurationError('path', `the app has a route for POST ${scope.prefix}${path} already`)
+    throw new ConfigurationError('path', `the app already has a route for POST ${scope.prefix}${path}`)
   }
   passOnEveryContentType(scope)
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -163,8 +162,8 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
 }
 
 /**
- * Headers under which Fastify asks the parser for `'*'`, by method. It refuses a QUERY without a type. Methods without a
- * body are not here: it asks no parser then.
+ * Headers that make Fastify call the parser for `'*'`, by method. It refuses a QUERY without a type. Methods without a
+ * body are absent: Fastify calls no parser for them.
  */
 const READABLE: Readonly<Record<string, FastifyRequest['headers']>> = {
   ...Object.fromEntries(
@@ -177,15 +176,15 @@ const READABLE: Readonly<Record<string, FastifyRequest['headers']>> = {
 }
 
 /**
- * Gives the stream of a body to the handler, whatever its Content-Type: the signature decides. Fastify refuses a type
- * that it cannot read before it asks any parser, so it reads another one between the last `preParsing` hook and
- * the parser. Every hook sees what was sent.
+ * Passes the body's stream to the handler, whatever its Content-Type: the signature decides. Fastify refuses a malformed
+ * type before it calls any parser, so the request has another type between the last `preParsing` hook and the parser.
+ * Every hook sees the original type.
  */
 function passOnEveryContentType(scope: FastifyInstance): void {
   const sent = new WeakMap<FastifyRequest, FastifyRequest['headers'] | undefined>()
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const readable = READABLE[request.method]
-    // Fastify copies all headers for each access from then on, so not if it can read the type.
+    // Skips the usual type: once headers are replaced, Fastify copies them all on each access.
     if (request.raw.headers['content-type'] !== 'application/json' && readable !== undefined) {
       // Reads Node's headers without a copy if the request has none of its own.
       sent.set(request, request.headers === request.raw.headers ? undefined : request.headers)
@@ -201,7 +200,7 @@ function passOnEveryContentType(scope: FastifyInstance): void {
   })
 }
 
-/** An app that was made without a logger has one that says nothing, and failures would go unseen. */
+/** Returns no logger for an app without one: its silent stub would hide failures. */
 function loggerOf(app: FastifyInstance): { logger?: FastifyInstance['log'] } {
   return app.log.level === undefined ? {} : { logger: app.log }
 }

@@ -19,7 +19,7 @@ function delivery(id: string, note = ''): RequestInit {
   return { method: 'POST', body, headers: { 'x-service-signature': `t=${t},v1=${digest}` } }
 }
 
-/** Listens with Hono's server for Node until the test is over, and returns the address. */
+/** Serves an app with Hono's Node server until the test ends, and returns the address. */
 async function listen(app: Hono): Promise<string> {
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
   onTestFinished(() => void server.close())
@@ -27,7 +27,7 @@ async function listen(app: Hono): Promise<string> {
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`
 }
 
-/** The execution context of Workers, which keeps what is given to it. */
+/** A Workers execution context that records the promises it receives. */
 function executionOf(work: Promise<unknown>[]) {
   return {
     waitUntil: (one: Promise<unknown>) => void work.push(one),
@@ -48,14 +48,14 @@ it('is a handler and a receiver in one object', async () => {
   await vi.waitFor(() => expect(ids).toEqual(['evt_1']))
 })
 
-it('takes a receiver that something else shares', async () => {
+it('accepts a shared receiver', async () => {
   const receiver = createReceiver(options)
   const app = new Hono().post('/webhooks', webhooksOf(receiver))
   expect((await app.request('/webhooks', delivery('evt_1'))).status).toBe(202)
   expect((await receiver.stats()).dead).toBe(0)
 })
 
-it('finds the secret in the environment of the request', async () => {
+it("finds the secret in the request's environment", async () => {
   interface Bindings {
     readonly SIGNING_SECRET: string
   }
@@ -69,7 +69,7 @@ it('finds the secret in the environment of the request', async () => {
   expect(await status({ SIGNING_SECRET: 'whsec_another_0123456789' })).toBe(401)
 })
 
-it('gives the work after the reply to waitUntil where there is an execution context', async () => {
+it('passes the work after the reply to waitUntil if there is an execution context', async () => {
   let handled = false
   const hooks = webhooks(options).on('a.b', () => {
     handled = true
@@ -84,7 +84,7 @@ it('gives the work after the reply to waitUntil where there is an execution cont
 
 const VERCEL = Symbol.for('@vercel/request-context')
 
-/** A host that keeps the work, and refuses any other `this`. */
+/** A host that records the work and refuses any other `this`. */
 function hostOf(kept: Promise<unknown>[]) {
   return {
     kept,
@@ -96,10 +96,10 @@ function hostOf(kept: Promise<unknown>[]) {
 
 it.each([
   ['of a Netlify function through handle() of hono/netlify', 'netlify'],
-  ['of a Netlify function that is app.fetch', 'fetch'],
+  ['of a Netlify function that exports app.fetch', 'fetch'],
   ['of Vercel through handle() of hono/vercel', 'vercel'],
   ["of Vercel through Hono's listener for Node", 'node'],
-])('gives the work after the reply to the waitUntil %s', async (_, host) => {
+])('passes the work after the reply to the waitUntil %s', async (_, host) => {
   let handled = false
   const hooks = webhooks(options).on('a.b', () => {
     handled = true
@@ -124,7 +124,7 @@ it.each([
   expect(handled).toBe(true)
 })
 
-it('warns on a host that freezes where no waitUntil is found', async () => {
+it('warns on a host that freezes if no waitUntil is found', async () => {
   vi.stubEnv('NETLIFY', 'true')
   onTestFinished(() => void vi.unstubAllEnvs())
   const warned: unknown[] = []
@@ -135,7 +135,7 @@ it('warns on a host that freezes where no waitUntil is found', async () => {
   expect(warned).toEqual(['host_freezes'])
 })
 
-it('takes a binding called incoming for a binding, and not for the request of Node', async () => {
+it("does not mistake a binding called incoming for Node's request", async () => {
   const app = new Hono().post('/webhooks', webhooks(options))
   const work: Promise<unknown>[] = []
   const env = { incoming: { send() {} } }
@@ -143,7 +143,7 @@ it('takes a binding called incoming for a binding, and not for the request of No
   expect(work).toHaveLength(1)
 })
 
-it('does not ask Node for an execution context', async () => {
+it('does not read the execution context on Node', async () => {
   const asked = vi.fn(() => {
     throw new Error('this context has none')
   })
@@ -155,12 +155,12 @@ it('does not ask Node for an execution context', async () => {
   const url = await listen(app)
   expect((await fetch(`${url}/webhooks`, delivery('evt_1'))).status).toBe(202)
   expect(asked).not.toHaveBeenCalled()
-  // Elsewhere a context that cannot be had is no fault.
+  // On other hosts, a missing context is not an error.
   expect((await app.request('/webhooks', delivery('evt_2'), {})).status).toBe(202)
   expect(asked).toHaveBeenCalledOnce()
 })
 
-it('accepts bytes that a middleware read exactly, and refuses text', async () => {
+it('accepts bytes that middleware read as an ArrayBuffer, and refuses text', async () => {
   const hooks = webhooks(options)
   const read = (way: 'arrayBuffer' | 'text' | 'json') =>
     new Hono()
@@ -180,7 +180,7 @@ it('accepts bytes that a middleware read exactly, and refuses text', async () =>
 it.each([
   ['touched the stream', (c: Context) => c.req.raw.body],
   ['cloned the request', (c: Context) => c.req.raw.clone()],
-])('gets a large body on Node although a middleware has %s', async (_name, touch) => {
+])('gets a large body on Node even if middleware has %s', async (_name, touch) => {
   const hooks = webhooks({ ...options, bodyTimeout: '2s' })
   const app = new Hono()
   app.use(async (c, next) => {
@@ -195,31 +195,28 @@ it.each([
 })
 
 it.each([
-  ['before anything looks at the reply', false],
-  ['after something has looked at it', true],
-])(
-  'replies with the headers that middleware set %s, and with its own where both have one',
-  async (_, looks) => {
-    const app = new Hono()
-    app.use(async (c, next) => {
-      if (looks) void c.res
-      c.header('x-request-id', 'r1')
-      c.header('content-type', 'text/plain')
-      c.header('content-length', '1')
-      c.header('transfer-encoding', 'chunked')
-      await next()
-      c.header('x-after', 'r2')
-    })
-    app.post('/webhooks', webhooks(options))
-    const base = await listen(app)
-    const reply = await fetch(`${base}/webhooks`, delivery('evt_1'))
-    expect(reply.status).toBe(202)
-    expect(await reply.json()).toMatchObject({ code: 'accepted' })
-    expect(Object.fromEntries(reply.headers)).toMatchObject({
-      'x-request-id': 'r1',
-      'x-after': 'r2',
-      'content-type': 'application/json',
-    })
-    expect(reply.headers.has('transfer-encoding')).toBe(false)
-  },
-)
+  ['before anything reads the reply', false],
+  ['after something has read it', true],
+])('replies with headers that middleware set %s, but its own take precedence', async (_, looks) => {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    if (looks) void c.res
+    c.header('x-request-id', 'r1')
+    c.header('content-type', 'text/plain')
+    c.header('content-length', '1')
+    c.header('transfer-encoding', 'chunked')
+    await next()
+    c.header('x-after', 'r2')
+  })
+  app.post('/webhooks', webhooks(options))
+  const base = await listen(app)
+  const reply = await fetch(`${base}/webhooks`, delivery('evt_1'))
+  expect(reply.status).toBe(202)
+  expect(await reply.json()).toMatchObject({ code: 'accepted' })
+  expect(Object.fromEntries(reply.headers)).toMatchObject({
+    'x-request-id': 'r1',
+    'x-after': 'r2',
+    'content-type': 'application/json',
+  })
+  expect(reply.headers.has('transfer-encoding')).toBe(false)
+})

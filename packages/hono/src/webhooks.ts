@@ -27,10 +27,10 @@ export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promi
   Receiver<Events, C>
 
 /**
- * Webhooks for Hono 4 on Node, Bun, Deno and Workers. Hono's context is the context of `secret` and `namespace`, so that a
- * secret can come from `c.env`. On Workers, Netlify and Vercel the work after the reply is given to the host's `waitUntil`.
- * A host that freezes after the reply and has none needs `acknowledge: 'after-processing'`. Throws `ConfigurationError` for
- * a wrong option.
+ * Webhooks for Hono 4 on Node, Bun, Deno and Workers. Hono's context is the context of `secret` and `namespace`, so a
+ * secret can come from `c.env`. On Workers, Netlify and Vercel, the work after the reply is passed to the host's
+ * `waitUntil`. A host without one that freezes after the reply needs `acknowledge: 'after-processing'`. Throws
+ * `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = webhooks({ secret: c => c.env.SIGNING_SECRET })
@@ -47,7 +47,7 @@ export function webhooks<
 }
 
 /**
- * The same for a receiver that something else shares.
+ * Like `webhooks`, for a shared receiver.
  *
  * @example
  * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
@@ -58,15 +58,15 @@ export function webhooksOf<Events, C extends Context = Context>(
 ): HonoWebhooks<Events, C> {
   requireReceiver(receiver, 'webhooksOf')
   const handler = async (c: C): Promise<Response> => {
-    if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a context of Hono')
+    if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a Hono context')
     return toResponse(c, await replyTo(receiver, fromContext(c)))
   }
   return Object.assign(handler, receiver)
 }
 
 /**
- * Reads the bytes and headers of Node's own request, which are those of the wire; making a Fetch request of them and
- * reading that takes four times as long as all the rest of a delivery.
+ * Reads bytes and headers from Node's own request if there is one. Converting it to a Fetch request and reading that
+ * takes four times as long as the rest of a delivery.
  */
 function fromContext<C extends Context>(c: C): WebhookRequest<C> {
   const incoming: unknown = c.env?.incoming
@@ -85,12 +85,12 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
     headers: c.req.raw.headers,
     body: limits => readBody(c, limits),
     context: c,
-    // Hono puts the context of a Netlify function into the environment.
+    // Hono stores a Netlify function's context in the environment.
     waitUntil: findWaitUntil(c.env, executionOf(c)) ?? findWaitUntil(c.env?.context, undefined),
   }
 }
 
-/** Uses only a cached `arrayBuffer`, which is exact: text lost its byte order mark and its invalid bytes. */
+/** Uses only a cached `arrayBuffer`, which is exact: decoded text has lost its byte order mark and invalid bytes. */
 function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
@@ -98,7 +98,7 @@ function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): R
   return isBeingRead(incoming) ? readThroughFetch(c, limits, incoming) : readRawBody(incoming, limits)
 }
 
-/** Something read Node's stream: the Fetch request around it, whose bytes can still be had, or a parser in front of Hono. */
+/** Reads a stream that another reader has begun: Hono's Fetch request, which still has the bytes, or an earlier parser. */
 async function readThroughFetch(
   c: Context,
   limits: BodyLimits,
@@ -107,11 +107,11 @@ async function readThroughFetch(
   const body = await readRequestBody(c.req.raw, limits)
   const isGone = body instanceof Refusal ? body.code === 'body_aborted' : body.length === 0
   if (!isGone || incoming.errored !== null || !incoming.complete) return body
-  // Returns the bytes that the parser kept, otherwise the reason for their absence.
+  // Returns the bytes that the parser kept, or a refusal that says why they are missing.
   return readRawBody(incoming, limits)
 }
 
-/** Returns whether a value is a request of Node's HTTP/1 server: hosts store different values in such a place. */
+/** Returns whether a value is a request of Node's HTTP/1 server: hosts store other values in the same place. */
 function isNodeRequest(value: unknown): value is IncomingMessage {
   return (
     typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
@@ -119,27 +119,27 @@ function isNodeRequest(value: unknown): value is IncomingMessage {
 }
 
 /**
- * Returns whether another reader uses the request's stream. A second reader would wait forever: a Fetch stream around
- * the request, for one, pauses it as soon as its own buffer is full.
+ * Returns whether another reader uses the request's stream. A second reader would wait forever: a wrapping Fetch stream,
+ * for example, pauses the request as soon as its own buffer is full.
  */
 function isBeingRead(request: IncomingMessage): boolean {
   return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
 }
 
-/** The reply with the headers that middleware has set. Those of the reply win, and its body has a length. */
+/** Creates the response, with headers that middleware has set. The reply's own headers win, and its body has a length. */
 function toResponse(c: Context, { status, headers, body }: WebhookReply): Response {
-  // Hono lets an earlier one win if the middleware has looked at `c.res`.
+  // Clears earlier headers, which would win in Hono if middleware has read `c.res`.
   for (const name in headers) c.header(name, undefined)
   c.header('transfer-encoding', undefined)
   return c.newResponse(body, status as StatusCode, headers)
 }
 
-/** The execution context of Workers. */
+/** Returns the Workers execution context, if there is one. */
 function executionOf(c: Context): unknown {
   try {
     return c.executionCtx
   } catch {
-    // The getter throws if the platform has none.
+    // The getter throws on platforms without one.
     return undefined
   }
 }

@@ -13,7 +13,7 @@ export interface Plan {
 
 const DEFAULT_FOLDER = 'webhooks'
 
-/** Asks for what was not typed. `undefined`: the user has had enough. Throws `UsageError` where nobody can be asked. */
+/** Asks for missing arguments; `undefined` if the user cancels. Throws `UsageError` if some are missing and no one can answer. */
 export async function ask(args: Args, terminal: Terminal): Promise<Plan | undefined> {
   if (args.yes) return planOf(args)
   if (!terminal.interactive) {
@@ -39,7 +39,7 @@ function requireAll({ folder, choices }: Args): void {
   const names = [...(folder === undefined ? ['a folder'] : []), ...missing.map(name => `--${name}`)]
   if (names.length === 0) return
   const fix = 'add --yes for the defaults'
-  throw new UsageError(`there is no terminal to ask in: ${fix}, or name ${names.join(', ')}`)
+  throw new UsageError(`there is no terminal to ask questions in: ${fix}, or give ${names.join(', ')}`)
 }
 
 function prompts({ input, output, cwd }: Terminal): Readonly<Record<string, () => Promise<unknown>>> {
@@ -54,7 +54,7 @@ function prompts({ input, output, cwd }: Terminal): Readonly<Record<string, () =
     folder: () =>
       text({
         ...streams,
-        message: 'Where? A folder that is new or empty',
+        message: 'Which folder? It must be new or empty',
         placeholder: DEFAULT_FOLDER,
         defaultValue: DEFAULT_FOLDER,
         validate: folder => folderFault(cwd, folder || DEFAULT_FOLDER),
@@ -62,6 +62,6 @@ function prompts({ input, output, cwd }: Terminal): Readonly<Record<string, () =
     framework: choose('framework'),
     inbox: choose('inbox'),
     language: choose('language'),
-    tests: () => confirm({ ...streams, message: 'With a test of the handler and of the route?' }),
+    tests: () => confirm({ ...streams, message: 'Add a test of the handler and the route?' }),
   }
 }

@@ -7,15 +7,15 @@ const options = QUESTION_NAMES.map(question => {
 
 export const HELP: string = `Usage: npm create ackhook [folder] -- [options]
 
-Writes a small app that receives webhooks: a handler, a route, a test.
+Writes a small app that receives webhooks: a handler, a route and a test.
 
 Options:
 ${options.join('')}  --no-tests          without a test
-  -y, --yes           take the default of what is not named, and do not ask
+  -y, --yes           use the defaults for missing options, and do not ask
   -h, --help          show this
   --version           show the version
 
-It asks for what is not named. It writes to a folder that is new or empty.
+Asks for missing options. The folder must be new or empty.
 
 Examples:
   $ npm create ackhook

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { answersTo, type Choices, isAnswer, QUESTION_NAMES, type Question } from '../project/choices.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Arguments as typed. Absent ones are asked for, or have a default. */
+/** Arguments as typed. For absent ones, the command asks or uses a default. */
 export interface Args {
   readonly folder: string | undefined
   readonly choices: Partial<Choices>
@@ -17,10 +17,10 @@ const OPTIONS = {
   ...{ yes: { ...flag, short: 'y' }, help: { ...flag, short: 'h' }, version: flag },
 } as const
 
-/** Throws `UsageError`. */
+/** Parses arguments. Throws `UsageError`. */
 export function readArgs(args: readonly string[]): Args {
   const { values, positionals } = parse(args)
-  if (positionals.length > 1) throw new UsageError(`name one folder, and not ${positionals.join(' and ')}`)
+  if (positionals.length > 1) throw new UsageError(`give one folder, not ${positionals.join(' and ')}`)
   const { tests, yes = false } = values
   const answers = QUESTION_NAMES.flatMap(question => {
     const given = values[question]
@@ -38,7 +38,7 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, allowNegative: true })
   } catch (cause) {
-    // Node's own text explains how to pass such a thing as a positional argument, which nobody wants here.
+    // Keeps only the first sentence: Node's text goes on to explain how to pass it as a positional argument.
     const [first = ''] = (cause as Error).message.split('. ')
     throw new UsageError(`${first.replace(/\.$/, '')}: add --help for the options`, { cause })
   }
@@ -46,5 +46,5 @@ function parse(args: readonly string[]) {
 
 function answer(question: Question, given: string): string {
   if (isAnswer(question, given)) return given
-  throw new UsageError(`--${question} ${given}: there are ${answersTo(question).join(', ')}`)
+  throw new UsageError(`--${question} ${given}: choose one of ${answersTo(question).join(', ')}`)
 }

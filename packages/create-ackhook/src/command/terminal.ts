@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** Everything outside of the command. */
+/** The command's environment. */
 export interface Terminal {
   readonly input: Readable
   readonly output: Writable

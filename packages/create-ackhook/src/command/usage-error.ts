@@ -1,4 +1,4 @@
-/** A mistake in how the command was called. Its message says what to do. */
+/** A mistake in the command line. Its message says how to fix it. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError'
 }

@@ -1,4 +1,4 @@
-/** Each question with its answers, the default first. Prompts, flags and help are made from it. */
+/** Each question with its answers, the default first. Source of the prompts, flags and help. */
 export const QUESTIONS = {
   framework: {
     question: 'Which framework?',
@@ -7,9 +7,9 @@ export const QUESTIONS = {
   inbox: {
     question: 'Where do events wait for their handlers?',
     answers: {
-      memory: 'In memory: a crash loses those that wait',
-      sqlite: 'SQLite: one machine, a crash loses none',
-      bullmq: 'BullMQ on Redis: many machines, a crash loses none',
+      memory: 'In memory: a crash loses waiting events',
+      sqlite: 'SQLite: one machine, survives a crash',
+      bullmq: 'BullMQ on Redis: many machines, survives a crash',
     },
   },
   language: {
@@ -27,7 +27,7 @@ export type Choices = { readonly [Q in Question]: AnswerOf<Q> } & { readonly tes
 
 export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly Question[]
 
-/** The answers to a question, the default first. */
+/** Returns the answers to a question, the default first. */
 export function answersTo<Q extends Question>(question: Q): readonly AnswerOf<Q>[] {
   return Object.keys(QUESTIONS[question].answers) as AnswerOf<Q>[]
 }

@@ -2,7 +2,7 @@ import type { Choices } from './choices.ts'
 import type { Code } from './code.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 
-/** The code that depends on the framework: that of its page in `docs/getting-started`, in a function that tests can call. */
+/** Code that depends on the framework: the code of its page in `docs/getting-started`, wrapped in a function for tests. */
 export interface Framework {
   readonly packages: readonly string[]
   readonly types: readonly string[]
@@ -12,11 +12,11 @@ export interface Framework {
   server(code: Code, choices: Choices): string
   readonly test: {
     readonly typeImport?: string
-    /** A statement that makes `hooks`. */
+    /** Statement that creates `hooks`. */
     readonly hooks: string
-    /** Statements that make an app whose route can be called, and close it after the test, failed or not. */
+    /** Statements that create an app with a callable route, and close it after the test, even if it fails. */
     app(code: Code): string
-    /** The beginning of a call of the route, up to the request. */
+    /** Start of the call to the route, up to the request. */
     readonly call: string
   }
 }
@@ -28,7 +28,7 @@ const LISTENING = "console.log('Listening on port', port)"
 const PORT = 'const port = Number(process.env.PORT ?? 3000)'
 const SHUTDOWN = "import { gracefulShutdown } from '@ackhook/core/node'"
 
-/** The parameter of `createApp`, what passes it on, and the import of its type. */
+/** Returns the parameter of `createApp`, the option that passes it on, and the import of its type. */
 function inboxParts(code: Code, { inbox }: Choices) {
   const durable = DURABLE_INBOXES[inbox]
   return {

@@ -3,7 +3,7 @@ import type { Choices } from './choices.ts'
 /** Code and packages for a durable inbox. */
 interface DurableInbox {
   readonly statement: string
-  /** Statements in front of the call. */
+  /** Statements before the call. */
   readonly before: string
   readonly call: string
   readonly packages: readonly string[]
@@ -11,7 +11,7 @@ interface DurableInbox {
   readonly readme: string
 }
 
-/** Absent: the memory inbox, which needs nothing. */
+/** Durable inboxes. The memory inbox is absent: it needs no code or packages. */
 export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableInbox>>> = {
   sqlite: {
     statement: "import { sqliteInbox } from '@ackhook/sqlite'",
@@ -19,7 +19,7 @@ export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableI
     call: "sqliteInbox('webhooks.db')",
     packages: ['@ackhook/sqlite', '@photostructure/sqlite'],
     env: '',
-    readme: 'Events wait in `webhooks.db`, and survive a crash.',
+    readme: 'Waiting events are stored in `webhooks.db` and survive a crash.',
   },
   bullmq: {
     statement: "import { bullmqInbox } from '@ackhook/bullmq'",
@@ -27,6 +27,6 @@ export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableI
     call: 'bullmqInbox({ connection })',
     packages: ['@ackhook/bullmq', 'bullmq', 'ioredis'],
     env: 'REDIS_URL=redis://127.0.0.1:6379\n',
-    readme: 'Events wait in Redis, which has to run: `docker run --rm -p 6379:6379 redis`.',
+    readme: 'Waiting events are stored in Redis. To start one: `docker run --rm -p 6379:6379 redis`.',
   },
 }

@@ -2,19 +2,19 @@ import type { Choices } from './choices.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 
-/** Facts for the files, besides the choices. */
+/** Facts that the files need besides the choices. */
 export interface Facts {
   /** Name of the folder. */
   readonly name: string
   /** Version of our packages. */
   readonly version: string
-  /** True if this Node has its own SQLite, which the emulator runs on. */
+  /** True if this Node has its own SQLite, which the emulator uses. */
   readonly hasSqlite: boolean
   /** The package manager. */
   readonly agent: string
 }
 
-/** Packages of others. A test holds them to the versions that this repository is tested with. */
+/** Versions of third-party packages. A test compares them with the versions that this repository is tested with. */
 export const RANGES: Readonly<Record<string, string>> = {
   '@hono/node-server': '^2.1.8',
   '@photostructure/sqlite': '^1.2.1',
@@ -30,7 +30,7 @@ export const RANGES: Readonly<Record<string, string>> = {
 
 const ADDRESS = 'http://localhost:3000/webhooks'
 
-/** The text of `package.json`. */
+/** Returns the text of `package.json`. */
 export function manifest(choices: Choices, facts: Facts): string {
   const { framework, inbox, language, tests } = choices
   const isTyped = language === 'typescript'
@@ -68,7 +68,7 @@ function ranges(names: readonly string[], { version }: Facts): Readonly<Record<s
   return Object.fromEntries(names.toSorted().map(name => [name, RANGES[name] ?? `^${version}`]))
 }
 
-/** A name that npm takes, from whatever a folder is called. */
+/** Derives a valid npm name from any folder name. */
 function packageName(folder: string): string {
   const name = folder
     .toLowerCase()

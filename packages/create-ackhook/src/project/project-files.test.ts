@@ -19,7 +19,7 @@ function manifestOf(choices: Choices, facts: Partial<typeof FACTS> = {}) {
   return JSON.parse(projectFiles(choices, { ...FACTS, ...facts })['package.json'] ?? '')
 }
 
-it.each(answersTo('framework'))('the %s app has the code of its page in the documentation', framework => {
+it.each(answersTo('framework'))('the %s app has the code of its documentation page', framework => {
   const page = `docs/getting-started/${framework}.md`
   const block = readmeBlocks(page, 'new-user').find(one => one.flags['file'] === 'server.mjs')
   const documented = statements(block?.text ?? '')
@@ -32,7 +32,7 @@ it.each(answersTo('framework'))('the %s app has the code of its page in the docu
   }
 })
 
-/** Lines without comments. A page has a fixed port, and may show arguments that its handler does not use. */
+/** Returns lines without comments. A page has a fixed port and may show arguments that its handler does not use. */
 function statements(code: string): readonly string[] {
   return code
     .split('\n')
@@ -42,7 +42,7 @@ function statements(code: string): readonly string[] {
     .map(line => line.replace('port: 3000', 'port').replace('(3000)', '(port)'))
 }
 
-it('every combination declares what its code imports and its scripts run, and nothing else', () => {
+it('every combination declares the packages that its code imports and its scripts run, and no others', () => {
   expect(ALL).toHaveLength(36)
   for (const choices of ALL) {
     const files = projectFiles(choices, FACTS)
@@ -53,7 +53,7 @@ it('every combination declares what its code imports and its scripts run, and no
     const { dependencies, devDependencies, scripts } = manifestOf(choices)
     const declared = Object.keys({ ...dependencies, ...devDependencies })
     expect(declared).toEqual(expect.arrayContaining(imported))
-    // Run by a script, needed by types, or a driver that is loaded by its name.
+    // Packages that a script runs, types need, or a driver loads by name.
     const others = /^(ackhook|typescript|@types\/\w+|@photostructure\/sqlite|bullmq|ioredis|@ackhook\/core)$/
     expect(declared.filter(name => !imported.includes(name) && !others.test(name))).toEqual([])
     expect('test' in scripts).toBe(choices.tests)
@@ -73,7 +73,7 @@ function projectManifest(file: string): Readonly<Record<string, unknown>> {
   return JSON.parse(readFileSync(`${ROOT}${file}`, 'utf8'))
 }
 
-it('gives our packages its own version, and the project a name that npm takes', () => {
+it('gives our packages its own version, and the project a valid npm name', () => {
   const choices: Choices = { framework: 'hono', inbox: 'memory', language: 'javascript', tests: true }
   expect(manifestOf(choices)).toMatchObject({
     name: 'our-webhooks',
@@ -88,7 +88,7 @@ it('gives our packages its own version, and the project a name that npm takes', 
   ])
 })
 
-it('adds the driver that the emulator needs, on a Node without an SQLite of its own', () => {
+it('adds the driver that the emulator needs on a Node without its own SQLite', () => {
   const choices: Choices = { framework: 'hono', inbox: 'memory', language: 'javascript', tests: true }
   expect(manifestOf(choices).devDependencies).not.toHaveProperty('@photostructure/sqlite')
   expect(manifestOf(choices, { hasSqlite: false }).devDependencies).toHaveProperty('@photostructure/sqlite')

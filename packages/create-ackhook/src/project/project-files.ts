@@ -6,7 +6,7 @@ import { type Facts, manifest } from './manifest.ts'
 import { readme } from './readme.ts'
 import { testFile } from './test-file.ts'
 
-/** The files of a project, by their path. */
+/** Returns a project's files, by path. */
 export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<string, string>> {
   const code = new Code(choices)
   const { extension } = code

@@ -5,10 +5,10 @@ import type { Facts } from './manifest.ts'
 
 const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/README.md'
 
-/** The README: the commands, and where things are. */
+/** Returns the README: the commands and the place of the handlers. */
 export function readme(code: Code, { framework, inbox, tests }: Choices, { name, agent }: Facts): string {
   const start = code.extension === 'ts' ? 'dist/server.js' : 'src/server.js'
-  const stored = DURABLE_INBOXES[inbox]?.readme ?? 'Events wait in memory: a crash loses those that wait.'
+  const stored = DURABLE_INBOXES[inbox]?.readme ?? 'Waiting events are kept in memory: a crash loses them.'
   return `# ${name}
 
 Receives webhooks with [Ackhook](${DOCS}) on ${QUESTIONS.framework.answers[framework]}.
@@ -16,11 +16,11 @@ ${stored}
 
 \`\`\`sh
 ${agent} install
-${agent} run start     # the app on port 3000, with the settings in .env
-${agent} run send      # in a second terminal: a signed event, as the platform sends it
-${agent} run emulator  # or the whole platform: retries, a log, faults and a page
+${agent} run start     # starts the app on port 3000, with the settings in .env
+${agent} run send      # in a second terminal: sends a signed event, as the platform does
+${agent} run emulator  # or runs the whole platform: retries, a log, faults and a page
 ${tests ? `${agent} run test\n` : ''}\`\`\`
 
-Handlers are in \`src/app.${code.extension}\`. In production run \`node ${start}\`, with your endpoint's \`SIGNING_SECRET\`.
+Handlers are in \`src/app.${code.extension}\`. In production, run \`node ${start}\` with your endpoint's \`SIGNING_SECRET\`.
 `
 }

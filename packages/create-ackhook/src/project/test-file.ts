@@ -2,7 +2,7 @@ import type { Choices } from './choices.ts'
 import type { Code } from './code.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 
-/** A test for Node's own runner: the handler by itself, and the route with what is signed and what is forged. */
+/** Returns tests for Node's own runner: the handler by itself, and the route with a signed and a forged event. */
 export function testFile(code: Code, { framework }: Choices): string {
   const { typeImport, hooks, app, call } = FRAMEWORKS[framework].test
   const imports = code.imports(
@@ -28,12 +28,12 @@ test('a resolved conversation is handled once', async t => {
   assert.deepEqual(log.mock.calls.map(call => call.arguments[0]), ['cnv_7'])
 })
 
-test('the route accepts what the platform has signed, and nothing else', async t => {
+test('the route accepts only events that the platform signed', async t => {
   ${app(code)}
   const event = createEvent('conversation.resolved')
 
   assert.equal((await ${call}signedRequest(event, { secret }))).status, 202)
-  assert.equal((await ${call}signedRequest(event, { secret: 'of-somebody-else' }))).status, 401)
+  assert.equal((await ${call}signedRequest(event, { secret: 'a-forged-secret' }))).status, 401)
 })
 `
 }

@@ -18,7 +18,7 @@ interface Env {
 }
 
 const MAX_BYTES = 64 * 1024
-/** The key of an event. */
+/** Pattern of an event's key. */
 const KEY = ':key{[\\w-]{1,64}}'
 
 /** The routes below `api/`, wherever the dashboard is mounted. */
@@ -26,13 +26,13 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
-    // Options of a cursor or a pattern. Any other option is the inbox's own.
+    // The caller's cursor or pattern is wrong. Errors about any other option come from the inbox itself.
     if (
       (cause as { option?: unknown }).option === 'after' ||
       (cause as { option?: unknown }).option === 'type'
     )
       return new ApiProblem(400, 'invalid', cause.message).toReply()
-    return new ApiProblem(503, 'inbox_unavailable', `The inbox does not work: ${cause.message}`).toReply()
+    return new ApiProblem(503, 'inbox_unavailable', `The inbox failed: ${cause.message}`).toReply()
   })
   api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())
   api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
@@ -49,14 +49,14 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   return api
 }
 
-/** `/overview` of `/any/prefix/api/overview`, or `undefined`. */
+/** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
   return pathname.match(/\/api(\/(?:overview|letters|events)(?:\/[^/]*)?)$/)?.[1]
 }
 
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
   const { role, name } = c.env.caller
-  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This needs the role admin.')
+  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This needs the admin role.')
   return c.json(await changeLetters(parts, change, parseChange(await readJson(c)), name))
 }
 
@@ -103,11 +103,11 @@ async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow
 }
 
 async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise<Whereabouts> {
-  // Twice: an event that moves on between two questions is in neither place.
+  // Looks twice: an event that changes state between two queries is found in neither.
   for (const _round of [1, 2]) {
     if ((await inbox.deadLetters.get(key)) !== undefined) return { state: 'dead' }
     if (inbox.browse === undefined) return { state: 'unknown' }
-    // Also a state that it cannot list: one event is found by its key.
+    // Includes states that the inbox cannot list: it finds a single event by its key anyway.
     for (const state of ['pending', 'active'] as const)
       if ((await inbox.browse({ state, key })).length > 0) return { state }
   }
@@ -115,5 +115,5 @@ async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise
 }
 
 function tooLarge(): Response {
-  return new ApiProblem(413, 'too_large', `At most ${MAX_BYTES} bytes.`).toReply()
+  return new ApiProblem(413, 'too_large', `The body may have at most ${MAX_BYTES} bytes.`).toReply()
 }

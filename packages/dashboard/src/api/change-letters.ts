@@ -12,7 +12,7 @@ const MAX_KEYS = 200
 const AT_ONCE = 100
 const KIND = { redrive: 'redriven', discard: 'discarded' } as const
 
-/** Redrives or discards some letters, or one page of those that match. Each one is observed with who did it. */
+/** Redrives or discards the given letters, or one page of matching ones. Each observation names the caller. */
 export async function changeLetters(
   parts: ResolvedDashboard,
   change: Change,
@@ -40,7 +40,7 @@ export async function changeLetters(
   return { ...report, ...(next !== undefined && { next }) }
 }
 
-/** Changes a page in few steps, and observes each letter. */
+/** Changes a page in a few steps, and emits an observation for each letter. */
 async function changePage(
   { inbox, observe }: ResolvedDashboard,
   change: Change,
@@ -64,7 +64,7 @@ async function changePage(
   return { changed, missed: letters.length - changed }
 }
 
-/** The body of a request as what it must be. Throws a 400 that names the mistake. */
+/** Validates the body of a request. Throws a 400 that names the mistake. */
 export function parseChange(body: unknown): ChangeRequest {
   const { keys, matching, after, dryRun } = Object(body) as Partial<Record<string, unknown>>
   if (keys !== undefined) {
@@ -73,7 +73,11 @@ export function parseChange(body: unknown): ChangeRequest {
     throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${MAX_KEYS} keys.`)
   }
   if (typeof matching !== 'object' || matching === null) {
-    throw new ApiProblem(400, 'invalid', "Give 'keys', or 'matching' with a filter ({} is every letter).")
+    throw new ApiProblem(
+      400,
+      'invalid',
+      "Give 'keys', or 'matching' with a filter ({} matches every letter).",
+    )
   }
   for (const [name, value] of Object.entries(matching)) {
     const expected = FILTERS[name]
@@ -81,7 +85,7 @@ export function parseChange(body: unknown): ChangeRequest {
       throw new ApiProblem(
         400,
         'invalid',
-        `'matching.${name}' is not a filter: ${Object.keys(FILTERS).join(', ')}.`,
+        `'matching.${name}' is not a filter: use ${Object.keys(FILTERS).join(', ')}.`,
       )
     }
   }

@@ -1,7 +1,7 @@
-/** So many letters are in memory at a time. */
+/** Letters in memory at a time. */
 const LANES = 4
 
-/** The results of `work` for each item, in their order. A few of them are under way at a time. */
+/** Runs `work` on a few items at a time, and returns the results in the order of the items. */
 export async function inLanes<T, Result>(
   items: readonly T[],
   work: (item: T) => Promise<Result>,

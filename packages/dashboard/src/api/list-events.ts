@@ -7,7 +7,7 @@ import { ApiProblem } from '../protocol/problem.ts'
 import type { EventPage, EventRow, GroupPage, LetterFilter, LetterGroup } from '../protocol/protocol.ts'
 
 export const MAX_LIMIT = 200
-/** Letters that one request looks at, to find those of a type or an error. */
+/** Most letters that one request scans for a type or an error. */
 export const MAX_SCANNED = 2000
 const MAX_REASON = 8192
 
@@ -28,13 +28,13 @@ export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Pr
   return { events: rows.map(row => toRow(row, parts)), ...(next !== undefined && { next }) }
 }
 
-/** No index has the class of an error or a namespace, and no durable inbox one of types. */
+/** Returns whether letters must be scanned: error class and namespace have no index, nor do types in a durable inbox. */
 function isScanned({ state, id, ...filters }: ListQuery): boolean {
   const { type, error, namespace } = filters
   return state === 'dead' && id === undefined && (type ?? error ?? namespace) !== undefined
 }
 
-/** Looks through the letters, from the newest on. The page may be empty, and not the last. */
+/** Scans the letters, newest first. A page may be empty without being the last. */
 async function scan(
   parts: ResolvedDashboard,
   { type, error, namespace, limit = MAX_LIMIT, ...query }: ListQuery,
@@ -59,7 +59,7 @@ async function scan(
   return { events, ...(after !== undefined && { next: after }) }
 }
 
-/** How many dead letters have an error of each class, of those after a place. */
+/** Counts dead letters by error class, from a cursor on. */
 export async function groupLetters(parts: ResolvedDashboard, start: string | undefined): Promise<GroupPage> {
   const groups = new Map<string, LetterGroup>()
   let after = start
@@ -87,7 +87,7 @@ export async function groupLetters(parts: ResolvedDashboard, start: string | und
 const MAX_GROUP_REASON = 300
 const MAX_TYPES = 20
 
-/** A page may end early, where its letters are large: only an empty one says that there are no more. */
+/** Returns the next cursor. A page of large letters may end early, so only an empty page means the end. */
 async function nextOf(
   inbox: Inbox,
   query: ListQuery,
@@ -123,7 +123,7 @@ async function pageOf(
   const page = { limit, ...(after !== undefined && { after }) }
   const key = id === undefined ? undefined : await eventKey(namespace, id)
   const { states = [], filters = [] } = inbox.browsing ?? {}
-  // Every inbox lists its dead letters and finds one by its key.
+  // Every inbox can list its dead letters and find one by its key.
   if (state === 'dead' && type === undefined && text === undefined) {
     if (key === undefined) {
       // Omits their bodies if the inbox can.

@@ -23,11 +23,11 @@ it.each([
   [{ error: 'Error' }, false],
   [{ error: '' }, false],
   [{ type: 'order.*', error: 'RangeError' }, false],
-])('%j takes a letter of order.paid with a TypeError: %j', (filter, expected) => {
+])('whether %j matches an order.paid letter with a TypeError: %j', (filter, expected) => {
   expect(matchesLetter(filter, { type: 'order.paid', reason: 'TypeError: no use' })).toBe(expected)
 })
 
-it('changes letters one after the other where an inbox has no step for many', async () => {
+it('changes letters one by one if an inbox cannot change many in one step', async () => {
   const redriven: string[] = []
   const store = {
     redrive: (key: string) => key !== 'gone' && redriven.push(key) > 0,

@@ -9,12 +9,12 @@ export interface LetterFilter {
   readonly error?: string | undefined
 }
 
-/** `TypeError` of `TypeError: x is undefined`. Empty for a reason without one: a handler may throw a text. */
+/** Returns `TypeError` for `TypeError: x is undefined`. Empty if the reason has no class: a handler may throw a string. */
 export function errorNameOf(reason: string): string {
   return /^[\w$.-]{1,100}(?=:)/.exec(reason)?.[0] ?? ''
 }
 
-/** Returns whether a filter takes a letter. */
+/** Returns whether a letter matches a filter. */
 export function matchesLetter(
   { type = '*', error }: LetterFilter,
   letter: { readonly type: string; readonly reason?: string | undefined },
@@ -22,7 +22,7 @@ export function matchesLetter(
   return covers(type, letter.type) && (error === undefined || errorNameOf(letter.reason ?? '') === error)
 }
 
-/** Redrives or discards up to a hundred letters. Returns the keys of those that were there, and had room. */
+/** Redrives or discards up to a hundred letters. Returns the keys of those that existed and that had room to run. */
 export async function changeLetters(
   letters: DeadLetterStore,
   change: 'redrive' | 'discard',

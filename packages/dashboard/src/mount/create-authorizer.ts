@@ -3,8 +3,8 @@ import type { Caller } from '../api/api.ts'
 import type { Authorization, ResolvedDashboard } from '../options/options.ts'
 
 /**
- * Asks `authorize` who sends a request; `undefined` is a refusal. Never rejects. What `authorize` throws or answers
- * beside a role and `false` is a mistake in it, and would otherwise look like a visitor without rights.
+ * Creates a function that calls `authorize` and returns the caller, or `undefined` to refuse. It never rejects. It logs
+ * errors and wrong results, which would otherwise look like a visitor without rights.
  */
 export function createAuthorizer({
   authorize,
@@ -14,7 +14,7 @@ export function createAuthorizer({
   native: unknown,
 ) => Promise<Caller | undefined> {
   const report = onceAMinute<{ reason: string; fields: object }>(({ reason, fields }, more) => {
-    const message = `The dashboard refused a request, because authorize ${reason}${more}. It must return 'admin', 'read', false or { role, name }.`
+    const message = `The dashboard refused a request because authorize ${reason}${more}. It must return 'admin', 'read', false or { role, name }.`
     logger.warn({ code: 'authorize_failed', ...fields }, message)
   })
   const warn = (reason: string, fields: object): void => report(reason, { reason, fields })
@@ -37,16 +37,16 @@ function toCaller(answer: Authorization): Caller | undefined {
   return caller.role === 'admin' || caller.role === 'read' ? { ...caller, role: caller.role } : undefined
 }
 
-/** Names the type and not the value, which may be a token. */
+/** Names the type, never the value, which may be a token. */
 function nameOf(answer: unknown): string {
   if (answer === true || answer === null) return String(answer)
   return answer === undefined ? 'nothing' : `another ${typeof answer}`
 }
 
-/** An empty list of parameters, and no `arguments` either. */
+/** Matches a function's source with an empty parameter list and no use of `arguments`. */
 const IGNORES_REQUEST = /^(?:async\b\s*)?(?:function\b\s*[\w$]*\s*|[\w$]+\s*)?\(\s*\)(?![\s\S]*\barguments\b)/
 
-/** Warns in production where `authorize` cannot tell one request from another. */
+/** Warns in production if `authorize` cannot tell one request from another. */
 export function warnOfOpenDoor({ authorize, logger }: Pick<ResolvedDashboard, 'authorize' | 'logger'>): void {
   const { process } = globalThis as {
     readonly process?: { readonly env?: Record<string, string | undefined> }
@@ -54,6 +54,6 @@ export function warnOfOpenDoor({ authorize, logger }: Pick<ResolvedDashboard, 'a
   if (process?.env?.['NODE_ENV'] !== 'production' || !IGNORES_REQUEST.test(String(authorize))) return
   logger.warn(
     { code: 'authorize_open' },
-    "authorize of the dashboard takes no request, so everybody who reaches the page gets the role it returns: with 'admin', anyone can redrive and discard. Decide by the request: (request, native) => …",
+    "The dashboard's authorize ignores the request, so everyone who reaches the page gets the role it returns: with 'admin', anyone can redrive and discard. Decide by the request: (request, native) => …",
   )
 }

@@ -4,14 +4,14 @@ import { createPages } from './pages.ts'
 /** The result of `dashboard`. */
 export interface Dashboard<Native = unknown> {
   /**
-   * Replies to a request below the path of its mount. Never rejects. `native` is handed to `authorize`: Hono's
-   * context, for example.
+   * Replies to a request below its mount path. Never rejects. `native` is passed to `authorize`: Hono's context, for
+   * example.
    */
   fetch(request: Request, native: Native): Promise<Response>
 }
 
 /**
- * Pages to watch an inbox, and to redrive or discard its dead letters. It works below any path and any prefix that a
+ * Pages to watch an inbox and to redrive or discard its dead letters. They work below any path and any prefix that a
  * proxy adds. Throws `ConfigurationError` for a wrong option.
  *
  * @example

@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import type { DashboardOptions } from '../options/options.ts'
 import { createNodeHandler } from './node-dashboard.ts'
 
-/** Options of the plugin: those of the dashboard, and Fastify's own `prefix`. */
+/** Options of the plugin: the dashboard's options and Fastify's own `prefix`. */
 export type FastifyDashboardOptions = DashboardOptions<FastifyRequest> & { readonly prefix: string }
 
-/** Fastify's request beside Node's, from which the handler starts. */
+/** Property of Node's request that holds Fastify's. */
 const REQUEST = Symbol('fastify request')
 
 /**
- * The dashboard as a plugin of Fastify 5, below `prefix`. Fastify's request is `native`. Replies go straight to the
- * socket: `onRequest` hooks run before it, `onSend` hooks do not. The app's `trustProxy` counts if the option is left
- * out. Throws `ConfigurationError` for a wrong option.
+ * The dashboard as a Fastify 5 plugin, below `prefix`. `native` is Fastify's request. Replies go straight to the socket:
+ * `onRequest` hooks run, `onSend` hooks do not. Without the option `trustProxy`, the app's own applies. Throws
+ * `ConfigurationError` for a wrong option.
  *
  * @example
  * await app.register(dashboard, { prefix: '/ops/webhooks', receiver: app.webhooks, authorize: () => 'read' })
@@ -24,7 +24,7 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
   if (options.prefix === undefined && app.prefix === '') {
     throw new ConfigurationError(
       'prefix',
-      "is missing: without one every path of the app would lead here. For example '/ops/webhooks'",
+      "is missing: without it, the dashboard would handle every path of the app. For example '/ops/webhooks'",
     )
   }
   const {
@@ -52,7 +52,7 @@ export const fastifyDashboard: FastifyPluginAsync<FastifyDashboardOptions> = asy
   }
 }
 
-/** Fastify takes the host from `X-Forwarded-Host` where the app's `trustProxy` has the proxy in it. */
+/** Returns whether Fastify took the host from `X-Forwarded-Host`, as it does if the app's `trustProxy` covers the proxy. */
 function trustsProxy(request: FastifyRequest | undefined): boolean {
   return request?.headers['x-forwarded-host'] !== undefined && request.host !== request.headers.host
 }

@@ -12,9 +12,9 @@ interface MountedRequest extends IncomingMessage {
 }
 
 /**
- * The dashboard as a handler of Express and of `node:http`. `native` is their request. The promise settles when the
- * reply is written or the connection is gone, and never rejects. Express's `trust proxy` counts if the option
- * `trustProxy` is left out. Throws `ConfigurationError` for a wrong option.
+ * The dashboard as a handler for Express and `node:http`, whose request is `native`. The promise settles when the reply
+ * is written or the connection is gone, and never rejects. Without the option `trustProxy`, Express's `trust proxy`
+ * applies. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * app.use('/ops/webhooks', dashboard({ receiver: hooks, authorize: (_request, req) => roleOf(req.user) }))
@@ -25,7 +25,7 @@ export function nodeDashboard<Native extends IncomingMessage = IncomingMessage>(
   return createNodeHandler<Native, Native>(options, trustsProxy, request => request)
 }
 
-/** `trusts`: whether the framework trusts the proxy that sent a request. `nativeOf`: the framework's own request. */
+/** `trusts` returns whether the framework trusts the proxy that sent a request, `nativeOf` the framework's own request. */
 export function createNodeHandler<Raw extends IncomingMessage, Native>(
   options: DashboardOptions<Native>,
   trusts: (request: Raw) => boolean,
@@ -44,13 +44,13 @@ export function createNodeHandler<Raw extends IncomingMessage, Native>(
     void (await listener(withWhole(request), response))
   return (request, response) => {
     const end = endOf(response)
-    // Nothing can be answered any more then.
+    // No reply is possible any more.
     handle(request, response).catch(() => response.destroy())
     return end
   }
 }
 
-/** Resolves when a reply is written, or its connection gone. */
+/** Resolves when a reply is written or its connection is gone. */
 function endOf(response: ServerResponse): Promise<void> {
   return new Promise(resolve => {
     if (response.writableFinished || response.destroyed) return resolve()
@@ -58,7 +58,7 @@ function endOf(response: ServerResponse): Promise<void> {
   })
 }
 
-/** Express cuts the mount path off `url`, and its parsers read the body before any handler. */
+/** Restores the full URL, which Express strips of the mount path, and the body that a parser has read. */
 function withWhole<Native extends MountedRequest>(request: Native): Native {
   if (request.originalUrl !== undefined) request.url = request.originalUrl
   const { body } = request

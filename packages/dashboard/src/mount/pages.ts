@@ -8,17 +8,17 @@ import { type ForeignCall, hostOf, refuseForeign } from '../security/refuse-fore
 import { createAuthorizer, warnOfOpenDoor } from './create-authorizer.ts'
 import { servePage } from './serve-page.ts'
 
-/** A request, and what its framework knows of it. */
+/** A request with its framework's view of it. */
 export interface PageRequest {
   readonly request: Request
   readonly native: unknown
-  /** True if the framework trusts the proxy that sent it; the option decides where it is given. */
+  /** True if the framework trusts the proxy that sent it. The option `trustProxy` overrides it. */
   readonly trustsProxy: boolean
-  /** True if something read the body, and left it nowhere. */
+  /** True if other middleware read the body and did not keep it. */
   readonly isConsumed: boolean
 }
 
-/** Answers requests below the path where the dashboard is mounted. Throws `ConfigurationError` for a wrong option. */
+/** Creates a function that replies to requests below the mount path. Throws `ConfigurationError` for a wrong option. */
 export function createPages<Native>(
   options: DashboardOptions<Native>,
 ): (asked: PageRequest) => Promise<Response> {
@@ -29,7 +29,7 @@ export function createPages<Native>(
   const report = onceAMinute<NonNullable<ForeignCall['hosts']>>((hosts, more) => {
     parts.logger.warn(
       { code: 'foreign_request', ...hosts },
-      `The dashboard refused a call: its page would be on '${hosts.expected}', and it was sent from '${hosts.sent}'${more}. Behind a proxy, have it pass the Host of the browser on, port included, or send that as X-Forwarded-Host and set trustProxy.`,
+      `The dashboard refused a call: it expected a page on '${hosts.expected}', but the call came from '${hosts.sent}'${more}. If the app is behind a proxy, have the proxy pass on the browser's Host, port included, or send it as X-Forwarded-Host and set trustProxy.`,
     )
   }, 100)
 
@@ -65,13 +65,13 @@ export function createPages<Native>(
 const NOT_HERE = new ApiProblem(
   403,
   'forbidden',
-  'This host is not the dashboard: see the option allowedHosts.',
+  'The dashboard does not accept this host name: see the option allowedHosts.',
 )
 
 const CONSUMED = new ApiProblem(
   500,
   'body_unavailable',
-  'Something read the body of this request before the dashboard, and left it nowhere: mount the dashboard before it.',
+  'Other middleware read the body of this request and did not keep it: mount the dashboard before that middleware.',
 )
 
 function pageOf(request: Request, pathname: string): Response {

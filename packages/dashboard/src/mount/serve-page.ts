@@ -2,18 +2,18 @@ import { assets } from '#page'
 import { SLASH_SCRIPT } from '../security/page-headers.ts'
 
 const ONE_YEAR = 'public, max-age=31536000, immutable'
-/** Files that browsers and crawlers request by themselves. Other dots belong to a path: `/ops/webhooks.v2`. */
+/** Files that browsers and crawlers request by themselves. Any other dot is part of a path: `/ops/webhooks.v2`. */
 const FILE = /\.(ico|png|svg|txt|xml|js|css|map|json|webmanifest)$/i
 
-/** The page or one of its files, `undefined` for any other path. Files have their hash in the name. */
+/** Returns the page or one of its files, `undefined` for any other path. File names contain their hash. */
 export function servePage(request: Request, pathname: string): Response | undefined {
   const file = pathname.match(/\/(assets\/[^/]+)$/)?.[1]
   if (file !== undefined) return reply(request, file, ONE_YEAR)
   if (pathname.endsWith('/')) return reply(request, 'index.html', 'no-cache')
   const last = pathname.slice(pathname.lastIndexOf('/') + 1)
   if (FILE.test(last)) return undefined
-  // The page finds its files beside itself only below a slash. A browser adds it to the address that it has: a proxy may
-  // have given this path another name.
+  // The page's relative links need the trailing slash. The browser adds it to its own address: a proxy may have renamed
+  // this path.
   if (request.headers.get('accept')?.includes('text/html')) return addingSlash(request)
   return new Response(null, { status: 308, headers: { location: `./${last}/` } })
 }
@@ -32,7 +32,7 @@ function reply(request: Request, name: string, cacheControl: string): Response |
   return new Response(request.method === 'HEAD' ? null : bodyOf(name, asset.body), { headers })
 }
 
-/** A proxy that cuts off the whole path makes `/` of an address without a slash. */
+/** Adds the script to the page too: a proxy that strips the whole path turns an address without a slash into `/`. */
 function bodyOf(name: string, body: string): string {
   return name === 'index.html' ? body.replace('<head>', () => `<head><script>${SLASH_SCRIPT}</script>`) : body
 }

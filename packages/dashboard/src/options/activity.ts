@@ -16,16 +16,16 @@ const KEPT_REFUSALS = 100
 const KEPT_STACKS = 200
 const MAX_STACK = 8192
 const MAX_DETAIL = 2048
-/** Every request makes one of these two, and an event's own line says the same with its id. */
+/** Omitted because every request causes them, and the event's other lines say the same. */
 const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt_started'])
 
-/** The last observations of one process, and how often each kind of refusal happened. Bounded. */
+/** The last observations of one process and the number of refusals by code. Bounded. */
 export class Activity {
   readonly #events = new Ring<ObservationLine>(KEPT)
-  /** Apart from the others: anyone can cause them, and must not push out what happened to events. */
+  /** Refusals have their own ring: anyone can cause them, and they must not push out lines about events. */
   readonly #rejected = new Ring<ObservationLine>(KEPT_REFUSALS)
   readonly #refusals = new Map<string, RefusalCount>()
-  /** Stacks of dead letters, the oldest first. */
+  /** Stacks of dead letters, oldest first. */
   readonly #stacks = new Map<string, { readonly reason: string; readonly stack: string }>()
   readonly #clock: () => number
   #seq = 0
@@ -34,7 +34,7 @@ export class Activity {
     this.#clock = clock
   }
 
-  /** Called on the path of a delivery: constant time, no text is made here that is not short. */
+  /** Runs during a delivery: takes constant time and creates short texts only. */
   observe(observation: Observation): void {
     if (NOT_KEPT.has(observation.kind)) return
     const at = this.#clock()
@@ -44,7 +44,7 @@ export class Activity {
     ring.push(lineOf(observation, this.#seq++, at))
   }
 
-  /** `redact` sees every text that a handler or a request may have written. */
+  /** Passes every text that a handler or a request may have written to `redact`. */
   view(redact: (text: string, event: RedactedEvent) => string): Here {
     const redacted = <T extends Partial<RedactedEvent & { detail: string }>>({ detail, ...line }: T) => {
       const { id = '', type = '', namespace = '' } = line
@@ -55,7 +55,7 @@ export class Activity {
     return { observations: observations.map(redacted), refusals: refusals.map(redacted) }
   }
 
-  /** Returns where the error of a dead letter was thrown, if it died here, and not again elsewhere since. */
+  /** Returns the stack of a dead letter's error, if it died in this process and has not died elsewhere since. */
   stackOf({ namespace, id, reason }: Pick<DeadLetter, 'namespace' | 'id' | 'reason'>): string | undefined {
     const kept = this.#stacks.get(`${namespace}\n${id}`)
     return kept?.reason === shorten(reason, MAX_DETAIL) ? kept.stack : undefined

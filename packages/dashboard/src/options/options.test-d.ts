@@ -1,6 +1,6 @@
 import type { DashboardOptions } from './options.ts'
 
-/** Each option but `authorize` may be `undefined`: a condition leaves it out. */
+/** Each option but `authorize` may be `undefined`, so that callers can omit it conditionally. */
 export const options: DashboardOptions & Record<Exclude<keyof DashboardOptions, 'authorize'>, undefined> = {
   authorize: () => 'read',
   receiver: undefined,

@@ -9,29 +9,29 @@ export type Authorization = Role | false | { readonly role: Role; readonly name:
 
 /** Options of `dashboard`. `Native` is the framework's own request. */
 export interface DashboardOptions<Native = unknown> {
-  /** A receiver of `createReceiver` or of an adapter: for its inbox, and for what this process observes. */
+  /** A receiver from `createReceiver` or an adapter. Provides the inbox and this process's observations. */
   readonly receiver?: Pick<Receiver, 'subscribe' | 'deadLetters'> | undefined
-  /** Instead of a receiver: the inbox alone, for a page in a process of its own. */
+  /** An inbox instead of a receiver, for a page in its own process. */
   readonly inbox?: Inbox | undefined
   /**
-   * Decides for every request, the page's files included: `'admin'` may redrive and discard, `'read'` may look, and
-   * `false` gets 403. Required. Anything else, and throwing or rejecting, is `false` and logged once a minute: by the
-   * receiver's logger, or on the console if there is only an inbox.
+   * Required. Decides for every request, including those for the page's files: `'admin'` may redrive and discard,
+   * `'read'` may look, and `false` gets 403. Any other result or an error counts as `false` and is logged once a minute:
+   * by the receiver's logger, or on the console if there is only an inbox.
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
   /**
-   * Host names, besides loopback ones, under which the dashboard replies. Set them if `authorize` goes by the network
-   * alone: otherwise a page of another site that makes its own name lead here is let in too. Default: any.
+   * Host names that the dashboard accepts, besides loopback names. Set it if `authorize` checks only the network:
+   * otherwise a page on another site whose name resolves to this machine gets in too. Default: any.
    */
   readonly allowedHosts?: readonly string[] | undefined
   /** Shows the bodies of dead letters. Default `false`: they hold your customers' data. */
   readonly bodies?: boolean | undefined
   /**
-   * True if the app is behind a proxy that sets `X-Forwarded-Host`, and that nobody can go around: then that is the host
-   * which the pages' calls must come from. Default: the `trust proxy` of Express or the `trustProxy` of Fastify, otherwise `false`.
+   * True if the app is behind a proxy that sets `X-Forwarded-Host` and that nobody can bypass. The pages' calls must then
+   * come from that host. Default: Express's `trust proxy` or Fastify's `trustProxy`, otherwise `false`.
    */
   readonly trustProxy?: boolean | undefined
-  /** Returns the text to show instead of a body or an error text. It gets the text and the event it belongs to. */
+  /** Returns the text to show instead of a body or an error text. It receives the text and its event. */
   readonly redact?: ((text: string, event: RedactedEvent) => string) | undefined
 }
 
@@ -42,10 +42,10 @@ export interface ResolvedDashboard {
   /** Absent without a receiver. */
   readonly activity: Activity | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
-  /** Absent: any. */
+  /** Absent: accepts any host. */
   readonly allowedHosts: readonly string[] | undefined
   readonly bodies: boolean
-  /** Absent: as the framework says. */
+  /** Absent: follows the framework's setting. */
   readonly trustProxy: boolean | undefined
   readonly redact: (text: string, event: RedactedEvent) => string
 }
@@ -59,7 +59,7 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
   if (typeof authorize !== 'function') {
     throw new ConfigurationError(
       'authorize',
-      "is required: (request, native) => 'admin', 'read' or false. Whoever it lets in sees your customers' events",
+      "is required: (request, native) => 'admin', 'read' or false. Everyone it lets in sees your customers' events",
     )
   }
   if (allowedHosts !== undefined && !isHostList(allowedHosts))

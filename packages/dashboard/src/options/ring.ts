@@ -1,4 +1,4 @@
-/** The last items, up to a number of them. */
+/** Keeps the last items, up to a fixed number. */
 export class Ring<T> {
   readonly #items: T[] = []
   readonly #size: number
@@ -12,7 +12,7 @@ export class Ring<T> {
     this.#items[this.#next++ % this.#size] = item
   }
 
-  /** Returns the items in no order. */
+  /** Returns the items in no particular order. */
   items(): readonly T[] {
     return this.#items
   }

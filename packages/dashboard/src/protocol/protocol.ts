@@ -5,7 +5,7 @@
  * @module
  */
 
-/** Rights of the person. */
+/** The person's rights. */
 export type Role = 'admin' | 'read'
 
 /** `GET api/overview` */
@@ -14,11 +14,11 @@ export interface Overview {
   readonly now: number
   readonly role: Role
   readonly stats: Stats
-  /** Per minute over the last hour, oldest first. Absent where the inbox keeps no counters. */
+  /** Per minute over the last hour, oldest first. Absent if the inbox keeps no counters. */
   readonly throughput?: readonly Minute[]
-  /** Processes that take events from this inbox. Absent where the inbox does not know. */
+  /** Processes that take events from this inbox. Absent if the inbox does not record them. */
   readonly processes?: readonly LiveProcess[]
-  /** Observations of this process alone. Absent in the standalone page. */
+  /** Observations of this process. Absent in the standalone page. */
   readonly here?: Here
   readonly browsing: Browsing
 }
@@ -28,7 +28,7 @@ export interface Stats {
   readonly active: number
   readonly dead: number
   readonly oldestPendingMs: number
-  /** Last error of an event that waits for another attempt, redacted. */
+  /** Last error of an event waiting for another attempt, redacted. */
   readonly waitingError?: string
 }
 
@@ -50,12 +50,12 @@ export interface LiveProcess {
   readonly startedAt: number
   readonly patterns: readonly string[]
   readonly onUnhandled: boolean
-  /** Milliseconds since it last renewed its entry. Over 30,000: it has probably ended. */
+  /** Milliseconds since the process last renewed its entry. Over 30,000 means that it has probably ended. */
   readonly seenMs: number
 }
 
 export interface Here {
-  /** The newest first: of refused requests 100 at most, of the others 500. */
+  /** Newest first: at most 100 of refused requests, and 500 others. */
   readonly observations: readonly ObservationLine[]
   readonly refusals: readonly RefusalCount[]
 }
@@ -73,7 +73,7 @@ export interface ObservationLine {
   readonly detail?: string
 }
 
-/** Why requests were refused since the process started. */
+/** Requests refused for one reason since the process started. */
 export interface RefusalCount {
   readonly code: string
   readonly status: number
@@ -82,7 +82,7 @@ export interface RefusalCount {
   readonly detail?: string
 }
 
-/** Queries that the inbox supports. An event is always found by its id and namespace. */
+/** Queries that the inbox supports. Every inbox finds an event by its id and namespace. */
 export interface Browsing {
   /** States besides dead letters, which every inbox lists. */
   readonly states: readonly ('pending' | 'active')[]
@@ -90,13 +90,14 @@ export interface Browsing {
 }
 
 /**
- * `GET api/events?state=pending|active&…` and `GET api/letters?…`, with `text`, and of `api/events` also `type`, where {@link Browsing}
- * names them, `type` and `error` of letters everywhere, `id` and `namespace` for one event, `after` and `limit` (200 at most). Letters take `order=oldest`, without filters.
+ * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: `text`, and `type` of `api/events`, if
+ * {@link Browsing} lists them; `type` and `error` of letters always; `id` and `namespace` for one event; `after` and
+ * `limit` (200 at most). Letters also support `order=oldest`, without filters.
  */
-/** One page. `GET api/letters/{key}` answers a single {@link EventRow} with its body. */
+/** One page. `GET api/letters/{key}` returns a single {@link EventRow} with its body. */
 export interface EventPage {
   readonly events: readonly EventRow[]
-  /** Give it as `after` for the next page. Absent on the last. */
+  /** Send it as `after` for the next page. Absent on the last page. */
   readonly next?: string
 }
 
@@ -107,50 +108,50 @@ export interface EventRow {
   readonly type: string
   readonly receivedAt: number
   readonly attempts: number
-  /** Time of death of a dead letter. */
+  /** Time at which a dead letter failed. */
   readonly failedAt?: number
   readonly reason?: string
-  /** Milliseconds until its next attempt, where the inbox knows. */
+  /** Milliseconds until the next attempt, if the inbox reports it. */
   readonly dueInMs?: number
   /**
-   * Present in a whole letter only: where its last error was thrown, redacted. Inboxes keep none, so it is there for the last
-   * 200 letters that died in this process.
+   * Stack of the last error, redacted. Present in a whole letter only, and only for the last 200 letters that died in
+   * this process: inboxes keep no stacks.
    */
   readonly stack?: string
-  /** Present in a whole letter only: as text, redacted. Absent when bodies are hidden. */
+  /** The body as text, redacted. Present in a whole letter only, unless bodies are hidden. */
   readonly body?: string
 }
 
-/** `GET api/letters/groups`, and the same with `after` while there is a `next`: the counts of one error add up. */
+/** `GET api/letters/groups`, repeated with `after` while there is a `next`. Add up an error's counts over all pages. */
 export interface GroupPage {
   readonly groups: readonly LetterGroup[]
   readonly next?: string
 }
 
-/** Dead letters whose last errors are of one class. */
+/** Dead letters whose last errors have the same class. */
 export interface LetterGroup {
-  /** Its name. Empty: the errors have none. */
+  /** Name of the class. Empty if the errors have none. */
   readonly error: string
-  /** The newest of their reasons, redacted. */
+  /** The newest letter's reason, redacted. */
   readonly reason: string
   readonly count: number
   readonly types: readonly string[]
 }
 
 /**
- * `GET api/events/{key}`: where an event is now. `gone`: handled, discarded or never here. `unknown`: no dead letter, and
- * the inbox finds no others.
+ * `GET api/events/{key}`: an event's current state. `gone`: handled, discarded or never received. `unknown`: not a dead
+ * letter, and the inbox cannot look up other events.
  */
 export interface Whereabouts {
   readonly state: 'pending' | 'active' | 'dead' | 'gone' | 'unknown'
 }
 
-/** `POST api/letters/redrive` and `POST api/letters/discard`: some by key, or a page of all that match. */
+/** `POST api/letters/redrive` and `POST api/letters/discard`: letters by key, or a page of matching letters. */
 export type ChangeRequest =
   | { readonly keys: readonly string[] }
   | { readonly matching: LetterFilter; readonly after?: string; readonly dryRun?: boolean }
 
-/** Same as the query of `GET api/letters`. */
+/** Same filters as in the query of `GET api/letters`. */
 export interface LetterFilter {
   /** A type, a category such as `conversation.*`, or `*`. */
   readonly type?: string
@@ -164,11 +165,11 @@ export interface LetterFilter {
 }
 
 export interface ChangeReport {
-  /** Redriven or discarded; with `dryRun`, how many match. */
+  /** Letters redriven or discarded; with `dryRun`, letters that match. */
   readonly changed: number
-  /** Were there when the page was read, and could not be changed. */
+  /** Letters that existed when the page was read, but could not be changed. */
   readonly missed: number
-  /** More letters are left to look at. Give it as `after` to go on. */
+  /** Present if letters remain. Send it as `after` to continue. */
   readonly next?: string
 }
 

@@ -16,6 +16,6 @@ it.each([
   ['evil.example@localhost', false],
   ['evil.example/localhost', false],
   ['', false],
-])('a dashboard of ops.example and fd00::1 answers as %j: %j', (host, expected) => {
+])('a dashboard for ops.example and fd00::1 accepts the host %j: %j', (host, expected) => {
   expect(isAllowedHost(host, ['ops.example', 'fd00::1'])).toBe(expected)
 })
