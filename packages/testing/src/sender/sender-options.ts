@@ -10,8 +10,8 @@ import {
 import { type FaultOptions, type Faults, MAX_COUNT, resolveFaults } from './faults.ts'
 
 /**
- * Options of {@link createSender}. The platform has not published either when an endpoint counts as unhealthy, so that
- * default is a guess.
+ * Options of {@link createSender}. The platform has not published when an endpoint counts as unhealthy: that default is a
+ * guess, too.
  */
 export interface SenderOptions extends DeliveryOptions {
   readonly url: string
