@@ -13,7 +13,7 @@ export async function askEngine<T>(
 ): Promise<T> {
   let engine: Engine | undefined
   const answered = openEngine().then(async opened => {
-    // The engine can report why it is not connected before it ever was.
+    // Kept even if it never connects: it can report why.
     engine = opened
     await opened.ready()
     return question(opened)

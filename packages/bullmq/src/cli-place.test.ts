@@ -24,7 +24,7 @@ it.each([
     { postgres: { host: 'db', user: 'app', password: 'hunter2', database: 'shop', schema: 'jobs' } },
     ['--postgres', 'postgres://app:PASSWORD@db:5432/shop', '--schema', 'jobs'],
   ],
-])('names the place of %j, and never a password', (options, place) => {
+])('returns the flags for %j, without the password', (options, place) => {
   expect(placeOf(options)).toEqual(place)
 })
 
@@ -32,6 +32,6 @@ it.each([
   { connection: { path: '/run/redis.sock' } },
   { connection: { sentinels: [{ host: 'a', port: 1 }], name: 'm' } },
   { connection: { isCluster: true, duplicate() {}, options: {} }, prefix: '{a}' },
-])('names no place where no address leads to it: %j', options => {
+])('returns no flags for a server without an address: %j', options => {
   expect(placeOf(options)).toBeUndefined()
 })

@@ -118,7 +118,7 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
     receivedAt,
     failedAt: finishedOn ?? job.at,
     attempts: attemptsMade,
-    // BullMQ drops an empty one.
+    // BullMQ drops an empty reason.
     reason: reason ?? NO_REASON,
     cursor: cursorOf(job),
   }
@@ -130,6 +130,6 @@ async function nameUnreadable(engine: Engine, letters: readonly Letter[]): Promi
   const unreadable = letters.filter(({ isReadable }) => !isReadable)
   if (unreadable.length === 0) return
   const names = new Map(unreadable.map(({ letter, jobId }) => [letter.key, jobId]))
-  // A read-only tool lists them all the same.
+  // A read-only tool still lists them.
   await engine.nameJobs(names).catch(() => {})
 }

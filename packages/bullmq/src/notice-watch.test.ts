@@ -44,14 +44,14 @@ test('a setting that changes at run time is reported within a minute, and again 
   watch.stop()
 })
 
-test('a server that does not answer for a while repeats nothing', async () => {
+test('a notice is not repeated after a failed query', async () => {
   const { watch, reported } = watching([EVICTS], new Error('gone'), [EVICTS])
   await vi.advanceTimersByTimeAsync(3 * MINUTE_MS)
   expect(reported).toEqual(['notice it evicts'])
   watch.stop()
 })
 
-test('nothing is asked or reported after the end', async () => {
+test('nothing is queried or reported after stop', async () => {
   const { watch, reported } = watching([], [EVICTS])
   await vi.advanceTimersByTimeAsync(0)
   watch.stop()

@@ -28,10 +28,10 @@ describe('a wrong option is refused at construction, with its name and the fix',
       /'connection'.*ioredis 5 or 6/,
     ],
     ['a keyPrefix in options', { connection: { keyPrefix: 'x:' } }, /'connection'.*keyPrefix.*'prefix'/],
-    ['create that is no boolean', { connection, create: 'no' }, /'create'.*true or false/],
+    ['a create that is not a boolean', { connection, create: 'no' }, /'create'.*true or false/],
     ['a queue with a colon', { connection, queue: 'a:b' }, /'queue'.*':'/],
     ['an empty prefix', { connection, prefix: '' }, /'prefix'/],
-    ['no queue at all', { connection, queues: 0 }, /'queues'.*from 1 to 64/],
+    ['zero queues', { connection, queues: 0 }, /'queues'.*from 1 to 64/],
     ['queues on PostgreSQL', { postgres: 'postgres://localhost/app', queues: 2 }, /'queues'.*for Redis/],
     [
       'fewer events than queues',
@@ -42,7 +42,7 @@ describe('a wrong option is refused at construction, with its name and the fix',
     ['an empty hash tag', { connection: aCluster(), prefix: '{}', queue: '{q}' }, /'prefix'.*hash tag/],
     ['a prefix on PostgreSQL', { postgres: 'postgres://127.0.0.1', prefix: 'x' }, /'prefix'.*schema/],
     ['a lease in milliseconds', { connection, lease: 30_000 }, /'lease'/],
-    ['a rate limit of none', { connection, rateLimit: { events: 0, per: '1s' } }, /'rateLimit.events'/],
+    ['a rate limit of zero', { connection, rateLimit: { events: 0, per: '1s' } }, /'rateLimit.events'/],
     [
       'a rate limit with an unknown name',
       { connection, rateLimit: { events: 5, time: '1s' } },
@@ -75,7 +75,7 @@ test('an inbox that was never started connects to nothing and closes at once', a
   await expect(async () => inbox.stats()).rejects.toThrow(/closed/)
 })
 
-describe('a variable that is not set is refused where a client would connect to its default instead', () => {
+describe('an unset variable is refused if a client would connect to its default instead', () => {
   const wrong: [unknown, string][] = [
     [{ connection: { url: undefined } }, 'connection.url'],
     [{ connection: { url: null } }, 'connection.url'],
@@ -116,7 +116,7 @@ describe('a variable that is not set is refused where a client would connect to 
     { postgres: 'postgres://127.0.0.1' },
     { postgres: new URL('postgres://127.0.0.1') },
     { connection: {}, prefix: undefined, rateLimit: undefined },
-  ])('%j leads where it says', options => {
+  ])('%j connects to the given address', options => {
     expect(() => bullmqInbox(options as BullmqInboxOptions)).not.toThrow()
   })
 })

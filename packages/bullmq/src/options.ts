@@ -3,7 +3,7 @@ import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } fr
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 import { MAX_QUEUES } from './queues/queue-record.ts'
 
-/** A pool of `pg`, recognised by properties that options lack: its own type and BullMQ's are incompatible. */
+/** A `pg` pool, recognized by properties that options lack: its own type and BullMQ's are incompatible. */
 export interface PostgresPool {
   readonly connect: unknown
   readonly query: unknown
@@ -11,10 +11,10 @@ export interface PostgresPool {
   readonly totalCount: number
 }
 
-/** Location of the queue, on Redis (`connection`) or on PostgreSQL (`postgres`), and limits on its work. */
+/** Location of the queue, on Redis (`connection`) or PostgreSQL (`postgres`), and limits on its work. */
 export interface BullmqInboxOptions {
   /**
-   * Redis: your ioredis client or cluster, a `redis://` address, or options of ioredis, including BullMQ's `url`. Your
+   * Redis: your ioredis client or cluster, a `redis://` address, or ioredis options, including BullMQ's `url`. Your
    * client is only duplicated: whatever its settings, a delivery waits at most a second for the server, and the worker
    * keeps trying to reconnect.
    */
@@ -29,7 +29,7 @@ export interface BullmqInboxOptions {
   readonly queue?: string | undefined
   /**
    * Number of BullMQ queues over which events are spread, 1 to 64; a Redis Cluster keeps each on one node. Redis only.
-   * You may change it: events in other queues are still handled, listed and recognised. Default 1.
+   * You may change it: events in other queues are still handled, listed and recognized. Default 1.
    */
   readonly queues?: number | undefined
   /**
@@ -140,10 +140,10 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
     if (isOptions) requireAddress('postgres', postgres, POSTGRES_ADDRESS)
     return postgres as PostgresConnectionOptions
   }
-  throw new ConfigurationError('postgres', 'must be a pool of pg, its options or an address')
+  throw new ConfigurationError('postgres', 'must be a pg pool, its options or an address')
 }
 
-/** The worker listens on one connection for as long as it lives. */
+/** Checks that the pool has a second connection: the worker always listens on one. */
 function checkPoolSize(postgres: object | string): void {
   const { max } = { ...Object(postgres), ...Object(postgres)['options'] }
   if (max === undefined || max >= 2) return
@@ -208,19 +208,16 @@ function redisAddress(address: unknown): string {
 function redisOf(connection: RedisConnection): RedisConnection {
   if (typeof connection === 'string') return redisAddress(connection)
   if (typeof connection !== 'object' || connection === null) {
-    throw new ConfigurationError('connection', 'must be an ioredis client, an address or options of ioredis')
+    throw new ConfigurationError('connection', 'must be an ioredis client, its options or an address')
   }
   if (typeof connection['connect'] === 'function' && typeof connection['defineCommand'] !== 'function') {
-    throw new ConfigurationError(
-      'connection',
-      'must be a client of ioredis 5 or 6, or its options or address',
-    )
+    throw new ConfigurationError('connection', 'must be an ioredis 5 or 6 client, its options or an address')
   }
   const keyPrefix = keyPrefixOf(connection)
   if (keyPrefix) {
     throw new ConfigurationError(
       'connection',
-      "must have no keyPrefix, which BullMQ cannot work with; use the option 'prefix' of the inbox",
+      "must have no keyPrefix, which BullMQ does not support; use the inbox's option 'prefix'",
     )
   }
   const isClient = typeof connection['duplicate'] === 'function'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startError } from './start-check.ts'
 
-it('a time limit on connecting, which an old pg reaches with every server, leads to the version of pg', () => {
+it('a connection timeout, which an old pg reports for every server, suggests an update of pg', () => {
   const error = startError(new Error('Connection terminated due to connection timeout'))
   expect(error.message).toContain('update `pg`')
 })

@@ -42,12 +42,12 @@ export function questionError(error: unknown, engine: Pick<Engine, 'reasonOf'> |
 
 /** Fixes by the failure's code (of PostgreSQL, Node or OpenSSL), or by the first words of a Redis error reply. */
 const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix: string])[] = [
-  [/^3D000$/, undefined, 'create that database, or give the option `postgres` the name of one that exists'],
+  [/^3D000$/, undefined, 'create that database, or set the option `postgres` to one that exists'],
   [
     // Undefined table or function: BullMQ's are in another schema.
     /^42(?:P01|883)$/,
     undefined,
-    "have BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq",
+    "put BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq",
   ],
   [
     /^28(?:P01|000)$/,
@@ -71,7 +71,7 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
     'raise `max_connections` (PostgreSQL) or `maxclients` (Redis), or close some connections',
   ],
   [/^57P0[123]$/, /^(?:LOADING|MASTERDOWN)/, 'wait until the server is up, and try again'],
-  [/^57014$/, undefined, 'raise `statement_timeout` for its user, or find out why the server is so slow'],
+  [/^57014$/, undefined, 'raise `statement_timeout` for the user, or find out why the server is slow'],
   [
     /^53[12]00$/,
     /^OOM|-OOM/,

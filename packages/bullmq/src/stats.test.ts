@@ -34,13 +34,13 @@ async function ask(stats: Stats): Promise<{ readonly pending: number; readonly m
 
 test.each([
   ['are quick', 2, 1_000_000],
-  ['take long although there is little to count', 200, 7],
-])('counts that %s are those of the moment', async (_, tookMs, events) => {
+  ['take long for few events', 200, 7],
+])('counts that %s are always fresh', async (_, tookMs, events) => {
   const stats = new Stats(anEngine(tookMs, events))
   for (const more of [0, 1, 2]) expect((await ask(stats)).pending).toBe(events + more)
 })
 
-test('counts that take long are answered at once from then on, and are never older than 10 s', async () => {
+test('slow counts are returned immediately from then on, and are never older than 10 s', async () => {
   const engine = anEngine(2000)
   const stats = new Stats(engine)
   expect(await ask(stats)).toEqual({ pending: 1_000_000, ms: 2000 })
@@ -53,7 +53,7 @@ test('counts that take long are answered at once from then on, and are never old
   stats.stop()
 })
 
-test('without questions nothing is counted', async () => {
+test('nothing is counted without queries', async () => {
   const engine = anEngine(2000)
   const stats = new Stats(engine)
   await ask(stats)
@@ -64,7 +64,7 @@ test('without questions nothing is counted', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('several questions at one time are one count', async () => {
+test('concurrent queries share one count', async () => {
   const engine = anEngine(2000)
   const stats = new Stats(engine)
   const answers = [stats.read(), stats.read(), stats.read()]

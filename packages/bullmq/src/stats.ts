@@ -3,7 +3,7 @@ import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 
 const DEADLINE_MS = 5000
-/** Events from which on a count that takes longer than `QUICK_MS` is not repeated for every query. */
+/** Number of events from which a count slower than `QUICK_MS` is not repeated for every query. */
 const MANY = 10_000
 const QUICK_MS = 15
 /** Maximum age of a count. */

@@ -10,7 +10,7 @@ closes(3, BULLMQ_PLACES)
 test.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
-] as const)('a call that the end of the connections to %s overtakes is no outage', async (_, start) => {
+] as const)('a call cut off by closing the connections to %s is not an outage', async (_, start) => {
   const engine = await start()
   let directory: PresenceDirectory | undefined
   try {
@@ -41,7 +41,7 @@ test.each([
       },
     })
     await inbox.close(1000)
-    // It looks at the board for as long as nobody stops it, and finds no connection.
+    // The directory reads the board until it is stopped, and finds no connection.
     const before = asked
     await until(() => asked > before + 1)
     // A slow machine may have made the store slow before the close: that is no outage.

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** Starts `inbox` with a handler that does its work once and then calls `afterwards`. Answers the numbers of its runs. */
+/** Starts `inbox` with a handler that calls `afterwards` in its first run. Returns the attempt numbers of its runs. */
 async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>, concurrency = 4) {
   const runs: number[] = []
   const work: ProcessEvent = async (_, { number }) => {
@@ -32,7 +32,7 @@ async function startWith(inbox: Inbox, afterwards: () => Promise<unknown>, concu
   return { runs, seen: policy.seen }
 }
 
-/** An inbox on a Redis of its own, and a client that makes it refuse. */
+/** An inbox on its own Redis, and a client that makes that Redis refuse commands. */
 async function inboxOnRedis(lease: Duration) {
   const server = await startRedis()
   const admin = new Redis(server.url)
@@ -59,10 +59,10 @@ test('a completion that Redis refuses for a while is repeated, and the event run
   expect(seen.filter(one => one.kind.endsWith('_lost'))).toEqual([])
 })
 
-test('a completion that Redis refuses for longer than the lease is made when it is accepted, and the event runs once', async () => {
+test('a completion that Redis refuses for longer than the lease is recorded once accepted, and the event runs once', async () => {
   const { admin, inbox } = await inboxOnRedis('4s')
   const refuse = () => admin.config('SET', 'min-replicas-to-write', '1')
-  // Busy with the record, it does not take the event again itself.
+  // With a concurrency of 1, the worker is busy with the record and does not take the event again.
   const { runs, seen } = await startWith(inbox, refuse, 1)
   const delivery = aDelivery()
   await inbox.accept(delivery)
@@ -131,7 +131,7 @@ test.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
 ] as const)(
-  'a completion that %s cannot take before the drain ends is reported as lost',
+  'a completion that %s cannot record before the drain ends is reported as lost',
   async (_, start) => {
     const engine = await start()
     closing.push(() => engine.stop())
@@ -151,14 +151,14 @@ const RETRY = { outcome: 'retry', delayMs: 10, error: new Error('no') } as const
 describe.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
-] as const)('on %s, an event whose lease is over when its handlers end', (_, start) => {
+] as const)('on %s, an event whose lease has expired when its handlers end', (_, start) => {
   let engine: TestEngine
   beforeAll(async () => {
     engine = await start()
   })
   afterAll(() => engine.stop())
 
-  /** An event that has no lock any more when an attempt ends with `result`: the first one, or the one after a crash. */
+  /** Runs an event that has lost its lock when an attempt ends with `result`: the first one, or the one after a crash. */
   async function endLate(result: AttemptResult, { others = 0, afterCrash = false } = {}) {
     const queue = unique('q')
     const inbox = engine.inbox(queue, { lease: '30s' })
@@ -189,18 +189,18 @@ describe.each([
     ['has used up an attempt', RETRY, [1, 2], 0],
     ['has used up an attempt and runs at once', { ...RETRY, delayMs: 0 }, [1, 2], 0],
     ['is a dead letter', { outcome: 'dead', error: new Error('no'), notified: true }, [1], 1],
-  ] as const)('%s where nobody has taken it, also after a crash', async (_, result, runs, dead) => {
+  ] as const)('%s if no worker has taken it, even after a crash', async (_, result, runs, dead) => {
     expect(await endLate(result)).toEqual({ runs, lost: [], dead })
     const afterCrash = await endLate(result, { afterCrash: true })
     expect(afterCrash).toEqual({ runs: [...runs, runs.length + 1], lost: [], dead })
   })
 
-  test('runs again where another worker has taken it, and died', async () => {
+  test('runs again if another worker has taken it and died', async () => {
     expect(await endLate(COMPLETED, { others: 1 })).toEqual({ runs: [1, 1], lost: ['lease_lost'], dead: 0 })
   })
 })
 
-/** A job whose completion answers these in turn, and what is told of it. */
+/** A job whose completion fails with these errors in turn, and the reported events. */
 function jobThat(answers: readonly Error[], ...found: Relocked[]) {
   let tries = 0
   const next: boolean[] = []
@@ -223,7 +223,7 @@ function jobThat(answers: readonly Error[], ...found: Relocked[]) {
 const cut = new Error('read ECONNRESET')
 const gone = Object.assign(new Error('Missing lock'), { code: ErrorCode.JobLockNotExist })
 
-test('a completion that was made though its reply was lost is neither an error nor a lost lease', async () => {
+test('a recorded completion whose reply was lost is neither an error nor a lost lease', async () => {
   const { complete, events, next } = jobThat([cut, gone])
   expect(await complete()).toBeUndefined()
   expect(events.onRepeat.mock.calls).toEqual([[cut]])
@@ -233,22 +233,22 @@ test('a completion that was made though its reply was lost is neither an error n
 })
 
 test.each([
-  ['at once', [gone]],
-  ['when it is repeated', [cut, gone]],
-])('a completion that finds that another attempt has begun %s is a lost lease', async (_, answers) => {
+  ['at first', [gone]],
+  ['when repeated', [cut, gone]],
+])('a completion refused %s because another attempt has begun is a lost lease', async (_, answers) => {
   const { complete, events } = jobThat(answers, 'taken')
   await expect(complete()).rejects.toBe(gone)
   expect(events.onLost).toHaveBeenCalledTimes(1)
 })
 
-test('a completion that was made under a second lock, with a lost reply, is no lost lease either', async () => {
+test('a completion recorded under a second lock, with a lost reply, is not a lost lease either', async () => {
   const { complete, events } = jobThat([gone, cut, gone], 'relocked', 'recorded')
   expect(await complete()).toBeUndefined()
   expect(events.onLost).not.toHaveBeenCalled()
   expect(events.onReplyLost).toHaveBeenCalledTimes(1)
 })
 
-test('a completion that could not be made before the drain ended is reported as lost', async () => {
+test('a completion that could not be recorded before the drain ended is reported as lost', async () => {
   const { complete, events, over } = jobThat([cut, cut])
   events.onRepeat.mockImplementation(() => {
     over.is = true

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between a client and its server, and counts the bytes that the server sends. */
+/** Starts a proxy between a client and its server that counts the bytes from the server. */
 export async function startCountingProxy(targetPort: number) {
   const sockets = new Set<Socket>()
   let received = 0

@@ -43,7 +43,7 @@ describe.each([
   }
 
   test.each([0, 1, 2, 3, 4, 5])(
-    'an event that is redelivered while its dead letter is discarded is not lost, from step %d of the discarding',
+    'an event redelivered while its dead letter is being discarded is not lost, from step %d',
     async steps => {
       const queue = unique('q')
       const { inbox: receiver } = await opened(queue)
@@ -66,7 +66,7 @@ describe.each([
   )
 
   test.each(STEPS)(
-    'of two redeliveries of one dead letter with different bytes, each that is accepted runs, from step %d',
+    'of two redeliveries of a dead letter with different bytes, each accepted one runs, from step %d',
     async steps => {
       const queue = unique('q')
       const { inbox: receiver } = await opened(queue)

@@ -6,13 +6,13 @@ import { Pool } from 'pg'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 
-/** One real server with BullMQ on it, for the tests that run on both. */
+/** One real server with BullMQ, for tests that run on both engines. */
 export interface TestEngine {
   readonly name: 'Redis' | 'PostgreSQL'
-  /** Where the inbox finds the server. */
+  /** The inbox options that locate the server. */
   readonly options: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
   readonly port: number
-  /** The same, through the proxy at another port. */
+  /** The same options, through a proxy at another port. */
   optionsAt(port: number): TestEngine['options']
   /** An inbox on a queue of this server. */
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
@@ -20,17 +20,17 @@ export interface TestEngine {
   queue(name: string, options?: Pick<QueueOptions, 'skipMetasUpdate'>): Queue
   /** Sets BullMQ's count of the job's stalls. */
   stall(queue: string, jobId: string, times: number): Promise<unknown>
-  /** Gives the job's lock to another worker, as after a lease that expired. */
+  /** Gives the job's lock to another worker, as after an expired lease. */
   steal(queue: string, jobId: string): Promise<unknown>
-  /** Returns the job to the waiting ones, as after a lease that expired. Where `attempts` is 1 another worker then took it and died. */
+  /** Returns the job to the queue, as after an expired lease. With `attempts` 1, as if another worker then took it and died. */
   expire(queue: string, jobId: string, attempts?: number): Promise<unknown>
   /** Makes the postponed events of the queue long overdue. */
   age(queue: string): Promise<unknown>
-  /** The processes that the server has stored as sharing the queue, whether their time is over or not. */
+  /** Returns the ids of the processes that the server stores for the queue, expired or not. */
   published(queue: string): Promise<readonly string[]>
-  /** Has the server refuse every write until it is called with `false`. */
+  /** Makes the server refuse every write until called with `false`. */
   failWrites(isFailing: boolean): Promise<void>
-  /** Stops the server with its connections open, where it is one process. */
+  /** Suspends the server with its connections open, if it is one process. */
   pause?(): void
   resume?(): void
   kill(): Promise<void>

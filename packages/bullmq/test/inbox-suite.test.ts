@@ -17,7 +17,7 @@ const CAPABILITIES = {
 /** BullMQ's scripts and the keys of a started queue. */
 const OWN_BYTES = 1_000_000
 
-/** A Redis of its own, since its memory is all that limits the size of what waits. */
+/** Opens a queue on its own Redis, since only the server's memory limits the size of waiting events. */
 async function smallRedis(bytes: number) {
   const engine = await redisEngine()
   const client = new Redis(engine.port)

@@ -48,7 +48,7 @@ describe.each([
     return inbox
   }
 
-  /** One event that BullMQ counts so many stalls of, with a worker that gives it this result. */
+  /** Runs one event, of which BullMQ has counted this many stalls, with this result. */
   async function runAfterCrashes(crashes: number, result: AttemptResult) {
     const name = unique('q')
     const inbox = opened(name)
@@ -66,7 +66,7 @@ describe.each([
     return { inbox, queue, delivery, jobId, work }
   }
 
-  test('an accepted event is run with its exact bytes', async () => {
+  test('an accepted event runs with its exact bytes', async () => {
     const inbox = opened(unique('q'))
     const work = scripted(COMPLETED)
     await inbox.start(work, aPolicy())
@@ -80,7 +80,7 @@ describe.each([
     expect(rest).toEqual(sent)
   })
 
-  test('a duplicate of a waiting event and of a finished one is answered as such and not run', async () => {
+  test('a duplicate of a waiting or finished event is reported as one and does not run', async () => {
     const inbox = opened(unique('q'))
     const work = scripted(COMPLETED)
     await inbox.start(work, aPolicy())
@@ -120,8 +120,8 @@ describe.each([
   })
 
   test.each([
-    ['nothing', () => ''],
-    ['what has no text', () => Object.create(null)],
+    ['an empty text', () => ''],
+    ['an object without a text form', () => Object.create(null)],
     ['an error that cannot be read', () => UNREADABLE],
     ['a zero character', () => 'a\0b'],
     ['half of a surrogate pair', () => new Error('a\uD800b')],
@@ -145,7 +145,7 @@ describe.each([
     await until(() => work.runs.length === 3)
   })
 
-  test('events that arrive together each get their own answer', async () => {
+  test('events that arrive together each get their own result', async () => {
     const inbox = opened(unique('q'))
     const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(work, aPolicy({ concurrency: 1 }))
@@ -172,14 +172,14 @@ describe.each([
   })
 
   test.each([3, 20])(
-    'of %d events that arrive together one that cannot be stored fails alone',
+    'of %d events that arrive together, only the one that cannot be stored fails',
     async count => {
       const inbox = opened(unique('q'))
       await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
       const deliveries = Array.from({ length: count }, () => aDelivery())
       // PostgreSQL stores no zero character. Redis does.
       deliveries[1] = aDelivery({ namespace: '\0' })
-      // A sender repeats what a slow machine did not answer in time, which may have been stored all the same.
+      // A sender repeats a delivery that a slow machine did not answer in time, although it may be stored.
       const outcomeOf = async (delivery: Delivery): Promise<string> => {
         const answer = await inbox.accept(delivery)
         const isLate = answer.outcome === 'unavailable' && /did not answer within/.test(String(answer.cause))
@@ -195,20 +195,20 @@ describe.each([
     },
   )
 
-  test('an event that stalled before it was dead starts its count of crashes again, retried or redelivered', async () => {
+  test('an event that stalled before it died has no crashes counted afterwards, even if redelivered', async () => {
     const dead = { outcome: 'dead', error: new Error('bad'), notified: false } as const
     const { inbox, queue, delivery, jobId, work } = await runAfterCrashes(4, dead)
     await until(async () => (await inbox.stats()).dead === 1)
     expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
 
-    // As where the server was gone when the count should have been reset.
+    // As if the server was gone when the count should have been reset.
     await engine.stall(queue.name, jobId, 11)
     await inbox.accept(delivery)
     await until(() => work.runs.length === 2)
     expect(work.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])
   })
 
-  test('an attempt that fails starts the count of crashes again', async () => {
+  test('a failed attempt resets the crash count', async () => {
     const { queue, jobId, work } = await runAfterCrashes(4, {
       outcome: 'retry',
       delayMs: 60_000,
@@ -219,7 +219,7 @@ describe.each([
     expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
   })
 
-  test('an event that is postponed keeps its count of crashes', async () => {
+  test('a postponed event keeps its crash count', async () => {
     const { queue, jobId, work } = await runAfterCrashes(4, {
       outcome: 'postponed',
       delayMs: 60_000,
@@ -242,7 +242,7 @@ describe.each([
     expect(await queue.getJob(jobId)).toMatchObject({ stalledCounter: 0, attemptsMade: 1 })
   })
 
-  test('a redelivery of a dead letter with other bytes runs with those', async () => {
+  test('a dead letter redelivered with other bytes runs with those', async () => {
     const inbox = opened(unique('q'))
     const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(work, aPolicy())
@@ -254,7 +254,7 @@ describe.each([
     expect(Buffer.from(work.runs[1]!.delivery.body).toString()).toBe('corrected')
   })
 
-  test('a dead letter that was no text runs with the text of its redelivery', async () => {
+  test('a dead letter that was not text runs with the text of its redelivery', async () => {
     const inbox = opened(unique('q'))
     const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(work, aPolicy())
@@ -267,34 +267,37 @@ describe.each([
     expect(Buffer.from(work.runs[1]!.delivery.body).toString()).toBe('{"name":"é"}')
   })
 
-  test.each(['redriven', 'delivered again'])('a dead letter that is %s waits since then', async how => {
-    const inbox = opened(unique('q'))
-    const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
-    let finish!: () => void
-    const gate = new Promise<void>(resolve => {
-      finish = resolve
-    })
-    await inbox.start(async (delivery, attempt) => {
-      const result = await work(delivery, attempt)
-      if (work.runs.length === 2) await gate
-      return result
-    }, aPolicy())
-    const delivery = aDelivery()
-    const acceptedAt = performance.now()
-    await inbox.accept(delivery)
-    await until(async () => (await inbox.stats()).dead === 1)
-    await until(() => performance.now() - acceptedAt > 1000)
-    const requeuedAt = performance.now()
-    if (how === 'redriven') await inbox.deadLetters.redrive(delivery.key)
-    else await inbox.accept(delivery)
-    await until(() => work.runs.length === 2)
-    const { active, oldestPendingMs } = await inbox.stats()
-    finish()
-    expect(active).toBe(1)
-    expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - requeuedAt + 1)
-  })
+  test.each(['redriven', 'delivered again'])(
+    'the waiting time of a dead letter starts again when it is %s',
+    async how => {
+      const inbox = opened(unique('q'))
+      const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
+      let finish!: () => void
+      const gate = new Promise<void>(resolve => {
+        finish = resolve
+      })
+      await inbox.start(async (delivery, attempt) => {
+        const result = await work(delivery, attempt)
+        if (work.runs.length === 2) await gate
+        return result
+      }, aPolicy())
+      const delivery = aDelivery()
+      const acceptedAt = performance.now()
+      await inbox.accept(delivery)
+      await until(async () => (await inbox.stats()).dead === 1)
+      await until(() => performance.now() - acceptedAt > 1000)
+      const requeuedAt = performance.now()
+      if (how === 'redriven') await inbox.deadLetters.redrive(delivery.key)
+      else await inbox.accept(delivery)
+      await until(() => work.runs.length === 2)
+      const { active, oldestPendingMs } = await inbox.stats()
+      finish()
+      expect(active).toBe(1)
+      expect(oldestPendingMs).toBeLessThanOrEqual(performance.now() - requeuedAt + 1)
+    },
+  )
 
-  test('a hundred redeliveries at once requeue a dead letter once', async () => {
+  test('a hundred concurrent redeliveries requeue a dead letter once', async () => {
     const inbox = opened(unique('q'))
     const work = scripted({ outcome: 'dead', error: new Error('bad'), notified: false }, COMPLETED)
     await inbox.start(work, aPolicy())
@@ -307,7 +310,7 @@ describe.each([
     expect(work.runs.length).toBe(2)
   })
 
-  test('a failed attempt waits as long as the result says', async () => {
+  test('the retry of a failed attempt waits for the delay in its result', async () => {
     const inbox = opened(unique('q'))
     const error = new RetryAfterError('busy', '400ms')
     const work = scripted({ outcome: 'retry', delayMs: 400, error }, COMPLETED)
@@ -322,7 +325,7 @@ describe.each([
     expect(times[1]! - times[0]!).toBeGreaterThan(390)
   })
 
-  test('an event whose handler asked for a fraction of a millisecond waits, and holds up no other', async () => {
+  test('an event waits for a delay with a fraction of a millisecond, and blocks no other event', async () => {
     const receiver = createReceiver({ secret: SECRET, inbox: opened(unique('q')), concurrency: 1 })
     const ran: string[] = []
     receiver.on('*', ({ id }) => {
@@ -356,7 +359,7 @@ describe.each([
     expect(job!.failedReason).toBe('DelayedError: bullmq:rateLimitExceeded')
   })
 
-  test('the attempts of the worker count, not those where the event was accepted', async () => {
+  test("the worker's limit on attempts applies, not that of the process that accepted the event", async () => {
     const name = unique('q')
     const web = opened(name)
     const worker = opened(name)
@@ -370,7 +373,7 @@ describe.each([
     await until(() => work.runs.length === 2)
   })
 
-  test('a process that only receives runs nothing, and one that only works runs it', async () => {
+  test('a process that only receives runs no event, and a process that only works runs it', async () => {
     const name = unique('q')
     const web = opened(name)
     const idle = scripted(COMPLETED)
@@ -410,12 +413,12 @@ describe.each([
     [Number.NaN, 0],
     [Number.POSITIVE_INFINITY, 3],
     [undefined, 3],
-  ])('of three dead letters a list with the limit %s has %d', async (limit, count) => {
+  ])('with the limit %s, a list of three dead letters has %d', async (limit, count) => {
     letters ??= await threeLetters()
     expect(await letters.deadLetters.list(limit === undefined ? {} : { limit })).toHaveLength(count)
   })
 
-  test('beyond the capacity events are refused until there is room', async () => {
+  test('events beyond the capacity are refused until there is room', async () => {
     const inbox = opened(unique('q'))
     let release!: () => void
     const gate = new Promise<void>(resolve => {
@@ -437,11 +440,11 @@ describe.each([
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
   })
 
-  test('one process does not go beyond its capacity while it counts and adds at one time', async () => {
+  test('one process stays within its capacity while it counts and adds at the same time', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 100 }))
     let accepted = 0
-    // Each starts the next when it is answered, so that there are always some under way when it is counted.
+    // Each sender repeats after its reply, so some deliveries are always in progress during a count.
     const senders = Array.from({ length: 40 }, async () => {
       for (let i = 0; i < 10; i++) {
         if ((await inbox.accept(aDelivery())).outcome === 'accepted') accepted++
@@ -457,12 +460,12 @@ describe.each([
     expect((await inbox.stats()).pending).toBe(100)
   })
 
-  test('a full queue is asked about a few deliveries at a time, and the others are refused at once', async () => {
+  test('a full queue looks up a few deliveries at a time, and refuses the others immediately', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
     const safe = aDelivery()
     expect((await inbox.accept(safe)).outcome).toBe('accepted')
-    // The count is old now, made again by the next delivery, and as new as can be for those after it.
+    // The count is now old. The next delivery repeats it, and for those after it the count is fresh.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1000)
     onTestFinished(() => clock.mockRestore())
     expect((await inbox.accept(aDelivery())).outcome).toBe('full')
@@ -475,7 +478,7 @@ describe.each([
     expect(await inbox.accept(safe)).toEqual({ outcome: 'duplicate' })
   })
 
-  test('running events and those that wait for a retry take room, handled ones do not', async () => {
+  test('running events and events that wait for a retry use capacity, handled ones do not', async () => {
     const inbox = opened(unique('q'))
     const work: ProcessEvent = async ({ type }, attempt) => {
       if (type === 'a.retried') return { outcome: 'retry', delayMs: 60_000, error: new Error('later') }
@@ -489,14 +492,14 @@ describe.each([
       Array(3).fill('accepted'),
     )
     await until(async () => (await stats()).pending === 1 && (await stats()).active === 1)
-    // Counted again only when it seems full, and then every 50 ms.
+    // The queue is counted again only when it seems full, and then every 50 ms.
     await until(async () => (await accept('a.retried')) === 'accepted')
     await until(async () => (await stats()).pending === 2)
     await new Promise(resolve => setTimeout(resolve, 60))
     expect(await accept('a.handled')).toBe('full')
   })
 
-  test('a drain that runs out of time gives the running event back, with its attempt', async () => {
+  test('a drain that runs out of time returns the running event without using up its attempt', async () => {
     const name = unique('q')
     const first = opened(name)
     let begun = false
@@ -517,7 +520,7 @@ describe.each([
     expect(work.runs[0]).toMatchObject({ attempt: 1 })
   })
 
-  test('a rate limit holds over all workers', async () => {
+  test('a rate limit applies to all workers together', async () => {
     const name = unique('q')
     const rateLimit = { events: 1, per: '300ms' } as const
     const times: number[] = []
@@ -552,12 +555,12 @@ describe.each([
     open.push({ close: timeoutMs => inbox.close(timeoutMs).then(() => proxy.stop()) })
     const work = scripted(COMPLETED)
     await inbox.start(work, aPolicy())
-    // A new connection for it may take the second that a delivery waits.
+    // A new connection may take as long as the second that a delivery waits.
     await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
     await until(() => work.runs.length > 0)
   })
 
-  test('a tool sees a queue whose version BullMQ could not write, and reports one that never was', async () => {
+  test('a tool finds a queue whose version BullMQ could not write, and reports one that never existed', async () => {
     const name = unique('q')
     const queue = engine.queue(name, { skipMetasUpdate: true })
     open.push({ close: () => queue.close() })
@@ -575,7 +578,7 @@ describe.each([
     const inbox = opened(name)
     const queue = engine.queue(name)
     open.push({ close: () => queue.close() })
-    // Before the start: on PostgreSQL a worker that asked just before a pause may still get the next event.
+    // Paused before the start: on PostgreSQL a worker that asked just before a pause may still get the next event.
     await queue.pause()
     await inbox.start(scripted(COMPLETED), aPolicy())
     await inbox.accept(aDelivery({ receivedAt: Date.now() }))

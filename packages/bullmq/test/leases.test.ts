@@ -7,7 +7,7 @@ import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** As the receiver runs a handler that ignores its signal: it goes on after the attempt was withdrawn. */
+/** Imitates a handler that ignores its signal: it continues after the attempt is withdrawn. */
 function slowly({ onTestFinished }: TestContext, ms: number) {
   const runs: { withdrawn?: string; ended: boolean }[] = []
   const work: ProcessEvent = (_, attempt) =>
@@ -27,7 +27,7 @@ function slowly({ onTestFinished }: TestContext, ms: number) {
   return { work, runs }
 }
 
-/** Nothing waits or runs, for as long as an event needs to be taken again. */
+/** Waits until no event has waited or run for as long as it takes to take one again. */
 async function untilQuiet(inbox: Inbox, leaseMs = 1000): Promise<void> {
   for (let quietSince = performance.now(); performance.now() - quietSince < 3 * leaseMs; ) {
     const { pending, active } = await inbox.stats()
@@ -59,9 +59,9 @@ async function longRun(context: TestContext, engine: TestEngine) {
   return { inbox: inboxes[0], runs, policy }
 }
 
-// Side by side where only leases are waited for.
+// Concurrent, since these tests mostly wait for leases.
 test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
-  'an event that runs for several leases runs once, with another worker beside it: %s',
+  'an event that runs for several leases runs once, despite another worker: %s',
   async (name, context) => {
     const { inbox, runs, policy } = await longRun(context, engines[name]!)
     await untilQuiet(inbox)
@@ -70,13 +70,13 @@ test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
   },
 )
 
-// As after a stall of all processes: nobody else has taken what this one runs.
+// As after a stall of all processes: no other process has taken this one's events.
 test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
-  'events whose leases expired, and which their own process takes again, do not run beside themselves: %s',
+  'events whose leases expired and that their own process takes again do not run twice at once: %s',
   async (name, { onTestFinished }) => {
     const engine = engines[name]!
     const queue = unique('q')
-    // No renewal finds out before the worker does.
+    // With this lease, no renewal notices before the worker does.
     const inbox = engine.inbox(queue, { lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
     const finish: ((result: AttemptResult) => void)[] = []
@@ -86,7 +86,7 @@ test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
     for (const delivery of deliveries) await inbox.accept(delivery)
     await until(() => finish.length === 3)
     for (const { key } of deliveries) await engine.expire(queue, `e-${key}`)
-    // One that waits is taken after them. It is the only one that begins.
+    // A waiting event is taken after them, and is the only one that begins.
     await inbox.accept(aDelivery())
     await until(() => finish.length > 3)
     await until(async () => (await inbox.stats()).active === 4)
@@ -99,7 +99,7 @@ test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
     expect(finish.length).toBe(4)
     const wrong = policy.seen.filter(({ kind }) => kind === 'store_down' || kind.endsWith('_lost'))
     expect(wrong).toEqual([])
-    // It counted as one attempt, and as no crash.
+    // The retried event counts one attempt and no crash.
     const view = engine.queue(queue)
     onTestFinished(() => view.close())
     const job = await view.getJob(`e-${deliveries[1]!.key}`)
@@ -107,14 +107,14 @@ test.concurrent.for(['Redis', 'PostgreSQL'] as const)(
   },
 )
 
-// As after a pause of the event loop: the handlers end before anything tells that the lock is gone.
+// As after a pause of the event loop: the handlers end before the process notices that the lock is gone.
 test.concurrent.for([
   ['Redis', 'handled', COMPLETED],
   ['Redis', 'failed', { outcome: 'retry', delayMs: 0, error: new Error('no') }],
   ['PostgreSQL', 'handled', COMPLETED],
   ['PostgreSQL', 'failed', { outcome: 'retry', delayMs: 0, error: new Error('no') }],
 ] as const)(
-  'what a process records of an event that another one has is refused, and observed: %s, %s',
+  'a result for an event that another process has taken is refused and observed: %s, %s',
   async ([name, , result], { onTestFinished }) => {
     const engine = engines[name]!
     const queue = unique('q')
@@ -143,7 +143,7 @@ test.concurrent.for([
   },
 )
 
-test.concurrent('an event whose lease expired while Redis hung runs once more, beside its first handler, and is done', async context => {
+test.concurrent('an event whose lease expired while Redis hung runs once more, alongside its first handler', async context => {
   const server = await startRedis()
   context.onTestFinished(() => server.stop())
   const inbox = engines.Redis!.inbox(unique('q'), { connection: server.url })
@@ -164,7 +164,7 @@ test.concurrent('an event whose lease expired while Redis hung runs once more, b
   expect(policy.seen.filter(({ kind }) => kind === 'store_down')).toEqual([])
 })
 
-test('a clock that is set back by an hour takes no lease away, and what waits runs', async context => {
+test('setting the clock back by an hour ends no lease, and waiting events run', async context => {
   const real = Date.now
   context.onTestFinished(() => {
     Date.now = real
@@ -183,7 +183,7 @@ test('a clock that is set back by an hour takes no lease away, and what waits ru
 })
 
 test.each(['Redis', 'PostgreSQL'] as const)(
-  'a clock that differs from that of %s is reported at the start',
+  "a clock that differs from %s's is reported at the start",
   async name => {
     const real = Date.now
     onTestFinished(() => {

@@ -10,11 +10,11 @@ import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 const FAILED: AttemptResult = { outcome: 'retry', delayMs: 20, error: new Error('no') }
 const DEAD: AttemptResult = { outcome: 'dead', error: new Error('never'), notified: true }
 
-// The names under which each engine sends them.
+// Texts that identify each engine's requests for completions and failures.
 describe.each([
   ['Redis', redisEngine, { completion: 'returnvalue', failure: 'failedReason' }],
   ['PostgreSQL', postgresEngine, { completion: 'move_to_completed', failure: 'move_to_' }],
-] as const)('a record that %s makes, whose reply the network loses', (_, start, requests) => {
+] as const)('a record on %s whose reply the network loses', (_, start, requests) => {
   let engine: TestEngine
   let proxy: ReplyDroppingProxy
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe.each([
     await engine.stop()
   })
 
-  /** Two events, one at a time. The end of the first is recorded, and the process does not learn of it. */
+  /** Runs two events, one at a time. The end of the first is recorded, but its reply is lost. */
   async function runTwo(first: AttemptResult, request: string, { onTestFinished }: TestContext) {
     const inbox = engine.inbox(unique('q'), { ...engine.optionsAt(proxy.port), lease: '30s' })
     onTestFinished(async () => void (await inbox.close(1000)))
@@ -54,11 +54,14 @@ describe.each([
   test.for([
     ['completes its event, which runs once', COMPLETED, requests.completion, ['evt_1 run 1'], 0],
     ['counts one attempt', FAILED, requests.failure, ['evt_1 run 1', 'evt_1 run 2'], 0],
-    ['makes a dead letter, which runs no more', DEAD, requests.failure, ['evt_1 run 1'], 1],
-  ] as const)('%s; the next event waits for no lease', async ([, result, request, runs, dead], context) => {
-    const before = proxy.dropped
-    const all = await runTwo(result, request, context)
-    expect(proxy.dropped).toBe(before + 1)
-    expect(all).toEqual({ runs: [...runs, 'evt_2 run 1'], lost: [], dead })
-  })
+    ['makes a dead letter, which does not run again', DEAD, requests.failure, ['evt_1 run 1'], 1],
+  ] as const)(
+    '%s, and the next event waits for no lease',
+    async ([, result, request, runs, dead], context) => {
+      const before = proxy.dropped
+      const all = await runTwo(result, request, context)
+      expect(proxy.dropped).toBe(before + 1)
+      expect(all).toEqual({ runs: [...runs, 'evt_2 run 1'], lost: [], dead })
+    },
+  )
 })

@@ -60,7 +60,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     return pending + active === 0
   }
 
-  /** The keys of each node that begin with the name of the queue. */
+  /** Returns the queue's keys on each node. */
   const keysOfNodes = async (queue: string): Promise<readonly (readonly string[])[]> =>
     Promise.all(client.nodes('master').map((node: Redis) => node.keys(`bull:{${queue}*`)))
 
@@ -79,7 +79,7 @@ describe('many queues', { timeout: 120_000 }, () => {
       serialize: false,
     },
   })
-  // With one slot each of four queues has one event taken, and three wait for it: more are active than run.
+  // With one slot, an event of each of four queues is taken and three of these wait: more are active than run.
   const skipped = ['stats', 'browse']
   // Cases that mostly wait: by default they are left to the suite on one queue.
   const long = ['retention-lasts', 'drain-withdrawn', 'reopen-delay', 'durable-board-kept', 'counts']
@@ -87,7 +87,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     if (!inFull(skipped, [...skipped, ...long]).includes(id)) test(`${id}: ${name}`, run)
   }
 
-  test('events are spread over the nodes of a cluster, handled once, and known wherever they are', async () => {
+  test('events are spread over the nodes of a cluster, handled once, and recognized in any queue', async () => {
     const queue = unique('q')
     const work = scripted(COMPLETED)
     const inbox = await started(queue, 8, { work })
@@ -101,14 +101,14 @@ describe('many queues', { timeout: 120_000 }, () => {
     for (const count of jobs) expect(count).toBeGreaterThan(0)
   })
 
-  test('an inbox that is closed while its workers begin to wait for jobs closes at once', async () => {
+  test('an inbox that is closed while its workers begin to wait for jobs closes immediately', async () => {
     for (let i = 0; i < 25; i++) {
       const inbox = await started(unique('q'), 2)
       expect(await settlesWithin(inbox.close(60_000), 5000)).toBe(true)
     }
   })
 
-  test('dead letters of all queues are one list in one order, page by page', async () => {
+  test('dead letters of all queues form one ordered list, page by page', async () => {
     const inbox = await started(unique('q'), 4, { work: scripted(DEAD) })
     const deliveries = many(60)
     await accept(inbox, deliveries)
@@ -124,7 +124,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(new Set(browsed.map(({ id }) => id)).size).toBe(60)
   })
 
-  test('a page of large dead letters ends at the bound of bytes and skips none', async () => {
+  test('a page of large dead letters ends at the byte limit and skips none', async () => {
     const inbox = await started(unique('q'), 4, { work: scripted(DEAD) })
     const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(600_000) }))
     const deliveries = many(16).map(one => ({ ...one, body }))
@@ -156,37 +156,40 @@ describe('many queues', { timeout: 120_000 }, () => {
     [1, 4],
     [4, 7],
     [7, 2],
-  ])('from %i queues to %i what waits is handled, and ids and dead letters are known', async (from, to) => {
-    const queue = unique('q')
-    const first = scripted(COMPLETED)
-    const before = await started(queue, from, { work: first })
-    const [handled, dead, waiting] = [many(30), many(30), many(30)]
-    await accept(before, handled)
-    await until(() => isIdle(before))
-    await before.close(1000)
-    const dying = await started(queue, from, { work: scripted(DEAD) })
-    await accept(dying, dead)
-    await until(async () => (await dying.stats()).dead === 30)
-    await dying.close(1000)
-    const receiving = await started(queue, from, { concurrency: 0 })
-    await accept(receiving, waiting)
-    await receiving.close(1000)
+  ])(
+    'from %i queues to %i, waiting events are handled, and ids and dead letters are recognized',
+    async (from, to) => {
+      const queue = unique('q')
+      const first = scripted(COMPLETED)
+      const before = await started(queue, from, { work: first })
+      const [handled, dead, waiting] = [many(30), many(30), many(30)]
+      await accept(before, handled)
+      await until(() => isIdle(before))
+      await before.close(1000)
+      const dying = await started(queue, from, { work: scripted(DEAD) })
+      await accept(dying, dead)
+      await until(async () => (await dying.stats()).dead === 30)
+      await dying.close(1000)
+      const receiving = await started(queue, from, { concurrency: 0 })
+      await accept(receiving, waiting)
+      await receiving.close(1000)
 
-    const work = scripted(COMPLETED)
-    const after = await started(queue, to, { work })
-    await until(() => isIdle(after))
-    expect(work.runs.map(({ delivery }) => delivery.id).sort()).toEqual(idsOf(waiting).sort())
-    expect(new Set(await accept(after, [...handled, ...waiting]))).toEqual(new Set(['duplicate']))
-    expect(await after.deadLetters.list({ limit: 100 })).toHaveLength(30)
-    // A dead letter that is delivered again runs again, where it is.
-    expect(new Set(await accept(after, dead.slice(0, 10)))).toEqual(new Set(['accepted']))
-    expect(await after.deadLetters.redriveMany!(dead.slice(10).map(({ key }) => key))).toHaveLength(20)
-    await until(() => isIdle(after))
-    expect(await after.stats()).toMatchObject({ dead: 0 })
-    expect(work.runs).toHaveLength(60)
-  })
+      const work = scripted(COMPLETED)
+      const after = await started(queue, to, { work })
+      await until(() => isIdle(after))
+      expect(work.runs.map(({ delivery }) => delivery.id).sort()).toEqual(idsOf(waiting).sort())
+      expect(new Set(await accept(after, [...handled, ...waiting]))).toEqual(new Set(['duplicate']))
+      expect(await after.deadLetters.list({ limit: 100 })).toHaveLength(30)
+      // A redelivered dead letter runs again in its queue.
+      expect(new Set(await accept(after, dead.slice(0, 10)))).toEqual(new Set(['accepted']))
+      expect(await after.deadLetters.redriveMany!(dead.slice(10).map(({ key }) => key))).toHaveLength(20)
+      await until(() => isIdle(after))
+      expect(await after.stats()).toMatchObject({ dead: 0 })
+      expect(work.runs).toHaveLength(60)
+    },
+  )
 
-  test('processes with fewer queues learn of more, work on them and know their ids', async () => {
+  test('processes with fewer queues notice the others, handle their events and recognize their ids', async () => {
     const queue = unique('q')
     const work = scripted(COMPLETED)
     const old = await started(queue, 2, { work })
@@ -199,7 +202,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(await old.processes!()).toHaveLength(0)
   })
 
-  test('a tool sees all queues without being told how many there are', async () => {
+  test('a tool finds all queues without the option queues', async () => {
     const queue = unique('q')
     const inbox = await started(queue, 6, { work: scripted(DEAD) })
     await accept(inbox, many(30))
@@ -212,7 +215,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(await tool.deadLetters.redriveMany!(letters.map(({ key }) => key))).toHaveLength(30)
   })
 
-  test('a number that no process uses is forgotten after the retention, once its queues are empty', async () => {
+  test('a number of queues that no process uses is forgotten after the retention, once they are empty', async () => {
     const queue = unique('q')
     const recorded = async () => (await client.hkeys(`bull:{${queue}}:ackhook-queues`)).sort()
     const dying = await started(queue, 6, { work: scripted(DEAD) })
@@ -220,7 +223,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     await accept(dying, deliveries)
     await until(async () => (await dying.stats()).dead === 30)
     await dying.close(1000)
-    // Each start looks once, and then every five seconds.
+    // A process reads the record at its start, then every five seconds.
     const startedAgain = async () => {
       const inbox = open(queue, 2)
       closing.push(() => inbox.close(1000))
@@ -236,7 +239,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(await recorded()).toEqual(['2'])
   })
 
-  test('the events of a process that was killed run in another one, whichever queue they are in', async () => {
+  test('the events of a killed process run in another one, whichever queue they are in', async () => {
     const server = await startRedis()
     closing.push(() => server.stop())
     const options = { connection: server.url, queue: unique('q'), queues: 4, lease: '1s' } as const
@@ -264,7 +267,7 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(work.runs.map(({ delivery }) => delivery.id).sort()).toEqual(idsOf(deliveries).sort())
   })
 
-  test('a process runs no more at a time than its concurrency, also with fewer slots than queues', async () => {
+  test('a process runs no more events at a time than its concurrency, even with fewer slots than queues', async () => {
     let [running, most] = [0, 0]
     const work: ProcessEvent = async () => {
       most = Math.max(most, ++running)
@@ -285,11 +288,11 @@ describe('many queues', { timeout: 120_000 }, () => {
     const startedAt = performance.now()
     await accept(inbox, many(20))
     await until(() => work.runs.length === 20)
-    // One queue has five of them at least, and may run two at a time.
+    // At least one queue has five of them, and may run two per period.
     expect(performance.now() - startedAt).toBeGreaterThan(950)
   })
 
-  test('a drain that runs out of time gives back what waits for a slot', async () => {
+  test('a drain that runs out of time returns the events that wait for a slot', async () => {
     const queue = unique('q')
     let begun = 0
     const hanging: ProcessEvent = async (_, { abortReason }) => {
@@ -309,14 +312,14 @@ describe('many queues', { timeout: 120_000 }, () => {
     await until(() => new Set(work.runs.map(({ delivery }) => delivery.id)).size === 20)
   })
 
-  test('one node that is gone refuses its own events and no others', async () => {
+  test('when one node is gone, only its own events are refused', async () => {
     const own = await startRedisCluster()
     closing.push(() => own.stop())
     const connection = new Cluster(own.servers.map(({ host, port }) => ({ host, port })))
     connection.on('error', () => {})
     closing.push(() => connection.disconnect())
     await until(() => connection.nodes('master').length === 3)
-    // Otherwise a cluster that lacks slots refuses all others too.
+    // Otherwise a cluster with missing slots refuses commands for all others too.
     for (const node of connection.nodes('master'))
       await node.config('SET', 'cluster-require-full-coverage', 'no')
     const queue = `{${unique('q')}}`
@@ -324,11 +327,11 @@ describe('many queues', { timeout: 120_000 }, () => {
     closing.push(() => inbox.close(0))
     await inbox.start(scripted(COMPLETED), aPolicy())
     const keys = await Promise.all(connection.nodes('master').map(node => node.keys('*')))
-    // One that has queues, but not the first, in which processes record the numbers that they use.
+    // A node with queues, but not the first queue, in which processes record their numbers of queues.
     const index = keys.findIndex(all => all.length > 0 && !all.some(key => key.includes(`${queue}:`)))
     const { port } = connection.nodes('master')[index]!.options
     await own.servers.find(server => server.port === port)!.kill()
-    // The client looks for the nodes again first.
+    // The client first looks up the nodes again.
     await until(async () => {
       const answers = await Promise.all(many(60).map(one => inbox.accept(one)))
       const outcomes = new Set(answers.map(({ outcome }) => outcome))

@@ -11,9 +11,9 @@ import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { postgresEngine, redisEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-// They wait more than they work, so all run at the same time, each on its own servers.
+// These tests mostly wait, so all run at the same time, each on its own servers.
 
-/** The last one first. */
+/** Registers a cleanup. The last one runs first. */
 type Cleanup = TestContext['onTestFinished']
 
 function isDone(answer: unknown): boolean {
@@ -29,12 +29,12 @@ function clientOf(url: string, cleanup: Cleanup): Redis {
 
 test.concurrent.for([
   ['an address', (url: string) => url],
-  ['a client of the user', clientOf],
+  ["the user's client", clientOf],
 ] as const)(
-  'a failover behind one address, connections left open: events are accepted and handled again, with %s',
+  'after a failover behind one address with open connections, events are accepted and handled again, with %s',
   { timeout: 120_000 },
   async ([, connection], { expect, onTestFinished: cleanup }) => {
-    // By itself Redis waits for 5 s for more replicas.
+    // By default, Redis waits 5 s for more replicas.
     const engine = await redisEngine({ 'repl-diskless-sync-delay': '0' })
     cleanup(() => engine.stop())
     const replica = await startRedis()
@@ -62,7 +62,7 @@ test.concurrent.for([
     }, aPolicy())
     expect(await inbox.accept(aDelivery({ id: 'evt_long' }))).toEqual({ outcome: 'accepted' })
     await until(() => runs.length === 1)
-    // WAIT is about what this connection wrote, and so about all before it.
+    // WAIT covers this connection's write, and so all earlier writes.
     await master.set('mark', '')
     await until(async () => (await master.wait(1, 1000)) === 1)
 
@@ -71,12 +71,12 @@ test.concurrent.for([
     proxy.switchTo(replica.port)
     finish()
     const late = aDelivery()
-    // After an answer that came too late, the event that was stored all the same is a duplicate.
+    // After a late reply, the event is stored anyway, and a repeated delivery is a duplicate.
     await until(async () => (await inbox.accept(late)).outcome !== 'unavailable')
-    // Longer than the lease: an end that was lost shows as a second run.
+    // Waits longer than the lease: a lost end would show as a second run.
     await until(async () => runs.includes(late.id) && (await inbox.stats()).active === 0, 60_000)
     let answer = await inbox.accept(aDelivery({ id: 'evt_long' }))
-    // The old master copies everything meanwhile.
+    // Meanwhile, the old master copies all data.
     while (answer.outcome === 'unavailable') answer = await inbox.accept(aDelivery({ id: 'evt_long' }))
     expect(answer).toEqual({ outcome: 'duplicate' })
     expect(runs.filter(id => id === 'evt_long')).toEqual(['evt_long'])
@@ -87,7 +87,7 @@ test.concurrent.for([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
 ] as const)(
-  'connections to %s that have gone silent are replaced, those of the worker too',
+  "silent connections to %s are replaced, including the worker's",
   { timeout: 120_000 },
   async ([, start], { onTestFinished: cleanup }) => {
     const engine = await start()
@@ -98,7 +98,7 @@ test.concurrent.for([
     cleanup(async () => void (await inbox.close(1000)))
     const work = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
     await inbox.start(work, aPolicy())
-    // With an event that waits for its retry BullMQ would wait for longer.
+    // While an event waits for its retry, BullMQ would wait longer.
     await inbox.accept(aDelivery())
     await until(() => work.runs.length === 1)
     await until(async () => (await inbox.stats()).pending === 1)
@@ -108,7 +108,7 @@ test.concurrent.for([
   },
 )
 
-test.concurrent('a start that hung on a silent connection takes nothing from the next one', {
+test.concurrent('a start that hung on a silent connection does not affect the next one', {
   timeout: 120_000,
 }, async ({ expect, onTestFinished: cleanup }) => {
   const engine = await postgresEngine()
@@ -127,7 +127,7 @@ test.concurrent('a start that hung on a silent connection takes nothing from the
   await expect(inbox.start(work, aPolicy())).rejects.toThrow('cannot work with its server')
   await succeeds(async () => inbox.start(work, aPolicy()))
   const ids: string[] = []
-  // By then `pg` has given up on what the first one asked.
+  // By then `pg` has given up on the queries of the first start.
   while (performance.now() - startedAt < 12_000 || ids.length < 3) {
     const delivery = aDelivery()
     await until(async () => (await inbox.accept(delivery)).outcome !== 'unavailable')
@@ -138,7 +138,7 @@ test.concurrent('a start that hung on a silent connection takes nothing from the
   await succeeds(async () => (await inbox.stats()).pending === 0)
 })
 
-test.concurrent('migrate: true creates the tables of a schema in one start, on a server far away too', async ({
+test.concurrent('migrate: true creates the tables of a schema in one start, even on a distant server', async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -152,13 +152,13 @@ test.concurrent('migrate: true creates the tables of a schema in one start, on a
   const work = scripted(COMPLETED)
   const startedAt = performance.now()
   await inbox.start(work, aPolicy())
-  // Longer than any other start may take: otherwise this would prove nothing.
+  // This must exceed the limit of any other start: otherwise the test would prove nothing.
   expect(performance.now() - startedAt).toBeGreaterThan(5200)
   await until(async () => (await inbox.accept(aDelivery())).outcome === 'accepted')
   await until(() => work.runs.length > 0)
 }, 120_000)
 
-test.concurrent('with migrate: true, too, a start does not wait for a server that hangs', async ({
+test.concurrent('even with migrate: true, a start does not wait for a hanging server', async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -171,11 +171,11 @@ test.concurrent('with migrate: true, too, a start does not wait for a server tha
   const { ms } = await ownTime(() =>
     expect(inbox.start(scripted(COMPLETED), aPolicy())).rejects.toMatchObject({ code: 'inbox_unavailable' }),
   )
-  // While tables are created it would wait for a minute.
+  // While it creates tables, a start waits up to a minute.
   expect(ms).toBeLessThan(10_000)
 }, 120_000)
 
-test.concurrent('a cluster works through a client of the user, and its idle connections stay open', async ({
+test.concurrent("a cluster works through the user's client, and its idle connections stay open", async ({
   expect,
   onTestFinished: cleanup,
 }) => {
@@ -190,7 +190,7 @@ test.concurrent('a cluster works through a client of the user, and its idle conn
   await inbox.start(work, policy)
   await inbox.accept(aDelivery())
   await until(() => work.runs.length === 1)
-  // Longer than a connection may be silent while it is waited for.
+  // Longer than a connection with a pending command may be silent.
   await new Promise(resolve => setTimeout(resolve, inFull(17_000, 3000)))
   await inbox.accept(aDelivery())
   await until(() => work.runs.length === 2)

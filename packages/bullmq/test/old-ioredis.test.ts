@@ -15,7 +15,7 @@ test('with ioredis 5, the socket timeout of a connection that was cut does not e
     let closed = 0
     await until(() => ours.status === 'ready')
     ours.on('close', () => closed++)
-    // The timeout runs while a command is under way.
+    // The timeout runs while a command is pending.
     const waiting = ours.blpop('nothing', 1)
     const cutAt = performance.now()
     await users.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')

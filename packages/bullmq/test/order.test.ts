@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-test('on Redis serializeBy is refused, and the error names the inboxes that have it', async () => {
+test('on Redis serializeBy is refused, and the error names the inboxes that support it', async () => {
   const engine = await redisEngine()
   closing.push(() => engine.stop())
   const inbox = engine.inbox(unique('order'))
@@ -71,14 +71,14 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
   async function accept(inbox: Inbox, id: string, createdAt: number, key = 'cnv_1'): Promise<void> {
     const delivery = aDelivery({ id, order: { key, createdAt } })
     let { outcome } = await inbox.accept(delivery)
-    // One that PostgreSQL keeps waiting, as in a deadlock, is refused in time. A sender repeats it.
+    // A delivery that PostgreSQL keeps waiting, as in a deadlock, is refused in time. The sender repeats it.
     for (let repeats = 0; outcome === 'unavailable' && repeats < 5; repeats++) {
       outcome = (await inbox.accept(delivery)).outcome
     }
     expect(['accepted', 'duplicate']).toContain(outcome)
   }
 
-  /** Another process, which writes what it does to the file. */
+  /** Starts another process, which writes each step to the file. */
   async function child(queue: string, file: string, settings: object = {}): Promise<ChildProcess> {
     const options = { postgres: engine.options.postgres, queue, file, ...settings }
     const before = linesOf(file).filter(line => line === 'started').length
@@ -98,7 +98,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
 
   const points = ['in-handler', 'before-record', 'while-recording', 'after-record', 'retry'] as const
   test.each(inFull<readonly string[]>(points, points.slice(0, 3)))(
-    'after kill -9 of the process that has the key (%s) another one goes on in order',
+    'after kill -9 of the process that has the key (%s), another one continues in order',
     async killAt => {
       const [queue, file] = [unique('order'), newFile()]
       const receiving = await started(queue, { concurrency: 0 })
@@ -115,7 +115,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     },
   )
 
-  test('over random kills of two processes each key stays in order and nothing is lost or stuck', async () => {
+  test('despite random kills of two processes, each key stays in order and no event is lost or stuck', async () => {
     const [queue, file] = [unique('order'), newFile()]
     const [one, other] = [await started(queue, { concurrency: 0 }), await started(queue, { concurrency: 0 })]
     const workers = [await child(queue, file, { workMs: 3 }), await child(queue, file, { workMs: 3 })]
@@ -147,7 +147,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     expectNoneBesideAnother(linesOf(file), id => id.split('-')[1]!)
   })
 
-  test('a key that another statement ends goes on: of a dashboard that removes the head, or empties the queue', async () => {
+  test('a key continues when a dashboard removes its head or empties the queue', async () => {
     const queue = unique('order')
     const inbox = await started(queue, { concurrency: 0 })
     for (let index = 0; index < 4; index++) await accept(inbox, `e${index}`, index)
@@ -181,7 +181,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     expect(await statesOf(queue)).toEqual({ e1: 'waiting' })
   })
 
-  test('a dead letter that is redriven takes its turn by its age, and a discarded one holds nobody up', async () => {
+  test('a redriven dead letter takes its turn by its age, and a discarded one blocks no other event', async () => {
     const queue = unique('order')
     const ran: string[] = []
     const releases: (() => void)[] = []
@@ -218,7 +218,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     await until(() => isIdle(inbox))
   })
 
-  /** Leaves dead letters of these keys, each one a millisecond younger than the one before. */
+  /** Leaves dead letters of these keys, each a millisecond younger than the previous one. */
   async function leaveLetters(queue: string, keys: readonly string[], each: number): Promise<string[]> {
     const dead: AttemptResult = { outcome: 'dead', error: new Error('no'), notified: true }
     const inbox = await started(queue, { work: scripted(dead) })
@@ -229,7 +229,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     return ids
   }
 
-  test('dead letters of one key that are redriven together run one at a time, the oldest first', async () => {
+  test('dead letters of one key that are redriven together run one at a time, oldest first', async () => {
     const queue = unique('order')
     const ids = await leaveLetters(queue, ['a', 'b'], 12)
     const lines: string[] = []
@@ -254,7 +254,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     }
   })
 
-  test('letters that two processes redrive while events of their keys arrive are all run, one of a key at a time', async () => {
+  test('dead letters that two processes redrive while events of their keys arrive all run, one per key at a time', async () => {
     const queue = unique('order')
     const keys = ['a', 'b', 'c', 'd', 'e', 'f']
     const letters = await leaveLetters(queue, keys, 8)
@@ -288,14 +288,14 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     ).toEqual([...letters, ...arriving].sort())
   })
 
-  test('a redrive that PostgreSQL ends because of a deadlock is repeated', async () => {
+  test('a redrive that PostgreSQL rolls back because of a deadlock is repeated', async () => {
     const queue = unique('order')
     const ids = await leaveLetters(queue, ['a', 'b'], 2)
     const inbox = await started(queue, { concurrency: 0 })
     const client = await pool.connect()
     closing.push(() => client.release())
     await client.query('BEGIN')
-    // PostgreSQL ends the one that has waited for its own time.
+    // PostgreSQL rolls back the transaction whose deadlock_timeout ends first.
     await client.query("SET LOCAL deadlock_timeout = '30s'")
     const key = createHash('sha256').update('a', 'utf16le').digest('base64url')
     const lock = "SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || $1 || ':' || $2, 0))"
@@ -303,14 +303,14 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     const redriven = inbox.deadLetters!.redriveMany!(ids.map(id => `key-${id}`))
     const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     await until(async () => (await pool.query(waiting)).rowCount === 1)
-    // It has the rows, and waits for the key: now each waits for the other.
+    // The redrive has the rows, and waits for the key: now each waits for the other.
     await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
     await client.query('COMMIT')
     expect(await redriven).toHaveLength(4)
     expect(Object.values(await statesOf(queue)).filter(state => state === 'waiting')).toHaveLength(2)
   })
 
-  test('a dead letter that is delivered again takes its turn with the order of that delivery', async () => {
+  test('a redelivered dead letter takes its turn by the order of that delivery', async () => {
     const queue = unique('order')
     const dead: AttemptResult = { outcome: 'dead', error: new Error('no'), notified: true }
     const first = await started(queue, { work: scripted(dead) })
@@ -329,7 +329,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     })
   })
 
-  test('events that are accepted together run in the order in which they came, also with one time', async () => {
+  test('events accepted together run in order of arrival, even with equal times', async () => {
     const queue = unique('order')
     const inbox = await started(queue, { concurrency: 0 })
     const ids = Array.from({ length: 60 }, (_, index) => `e${(index * 37) % 60}`)
@@ -337,13 +337,13 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     const work = scripted(COMPLETED)
     await started(queue, { work })
     await until(() => isIdle(inbox))
-    // The first one goes alone, beside the batch of the others: of two that are stored at one time neither is earlier.
+    // The first event is sent alone, alongside the batch of the others, so its place among them is open.
     const ran = work.runs.map(({ delivery }) => delivery.id)
     expect(ran.filter(id => id !== ids[0])).toEqual(ids.slice(1))
     expect(ran).toContain(ids[0])
   })
 
-  test('keys are told apart whatever characters they have', async () => {
+  test('keys are distinguished whatever characters they contain', async () => {
     const queue = unique('order')
     const inbox = await started(queue, { concurrency: 0 })
     const keys = ['tenant\0one', 'tenant\0two', '\ud800', '\ud801', 'x'.repeat(10_000)]
@@ -351,7 +351,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     expect(new Set(Object.values(await statesOf(queue)))).toEqual(new Set(['waiting']))
   })
 
-  test('what waits for its turn is pending: in the counts, in the list, and against the capacity', async () => {
+  test('events that wait for their turn are pending: in the counts, in the list, and against the capacity', async () => {
     const queue = unique('order')
     const inbox = engine.inbox(queue)
     closing.push(() => inbox.close(1000))
@@ -364,7 +364,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     await until(async () => (await full.stats()).pending === 3)
   })
 
-  test('a queue that was worked without an order is ordered from the start of the option on', async () => {
+  test('a queue that ran without an order is ordered once the option is set', async () => {
     const queue = unique('order')
     const before = await started(queue, { concurrency: 0, serialize: false })
     await before.accept(aDelivery({ id: 'old' }))
@@ -397,7 +397,7 @@ function linesOf(file: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
 }
 
-/** The events in the order in which they began; one that began again at once counts once. */
+/** Returns the events in the order in which they began; an event that began twice in a row counts once. */
 function beginsIn(file: string): readonly string[] {
   const last = new Map<string, string>()
   return linesOf(file).flatMap(line => {
@@ -416,7 +416,7 @@ function expectNoneBesideAnother(lines: readonly string[], keyOf: (id: string) =
     const [what, id = ''] = line.split(' ')
     if (what === 'started') continue
     const own = running.get(keyOf(id))
-    // One that died in its handler begins again.
+    // An event whose process died begins again.
     if (what === 'begin' && own !== undefined) expect(own).toBe(id)
     if (what === 'begin') running.set(keyOf(id), id)
     else running.delete(keyOf(id))

@@ -23,7 +23,7 @@ describe.each([
     for (const close of closing.splice(0).reverse()) await close()
   })
 
-  /** An inbox with a dead letter for each of these bodies. */
+  /** Opens an inbox with a dead letter for each of these bodies. */
   async function withLetters(bodies: readonly Uint8Array[]): Promise<Inbox> {
     const name = unique('q')
     const queue = engine.queue(name)
@@ -33,7 +33,7 @@ describe.each([
       const data = toJobData(delivery, `token-${i}`, 1000)
       return { name: delivery.type, data, opts: { jobId: jobIdOf(delivery.key) } }
     })
-    // As the inbox adds them, but without its deadline: a busy machine needs longer for a large one.
+    // Adds them as the inbox does, but without its deadline: a busy machine needs longer for a large job.
     for (let i = 0; i < jobs.length; i += 50) await queue.addBulk(jobs.slice(i, i + 50))
     const inbox = engine.inbox(name, { lease: '30s' })
     closing.push(() => inbox.close(1000))
@@ -56,20 +56,16 @@ describe.each([
     }
   }
 
-  test(
-    'end early once their bodies are more than 4 MiB, and all of them together have each letter once',
-    PATIENT,
-    async () => {
-      const inbox = await withLetters(Array.from({ length: 12 }, () => Buffer.alloc(MIB, 'x')))
-      const pages = await pagesOf(inbox, 100)
-      expect(pages.every(({ length }) => length === 4)).toBe(true)
-      expect(pages.flat().toSorted()).toEqual(Array.from({ length: 12 }, (_, i) => `evt_${i}`).toSorted())
-      expect((await pagesOf(inbox, 100, 'oldest')).flat()).toEqual(pages.flat().toReversed())
-      expect((await pagesOf(inbox, 3)).map(({ length }) => length)).toEqual([3, 3, 3, 3])
-    },
-  )
+  test('end early once their bodies exceed 4 MiB, and together have each letter once', PATIENT, async () => {
+    const inbox = await withLetters(Array.from({ length: 12 }, () => Buffer.alloc(MIB, 'x')))
+    const pages = await pagesOf(inbox, 100)
+    expect(pages.every(({ length }) => length === 4)).toBe(true)
+    expect(pages.flat().toSorted()).toEqual(Array.from({ length: 12 }, (_, i) => `evt_${i}`).toSorted())
+    expect((await pagesOf(inbox, 100, 'oldest')).flat()).toEqual(pages.flat().toReversed())
+    expect((await pagesOf(inbox, 3)).map(({ length }) => length)).toEqual([3, 3, 3, 3])
+  })
 
-  test('have one letter at least, however long its body is', PATIENT, async () => {
+  test('have at least one letter, however long its body is', PATIENT, async () => {
     const sizes = [10, 5 * MIB, 10]
     const inbox = await withLetters(sizes.map(size => Buffer.alloc(size, 'x')))
     const pages = await pagesOf(inbox, 100)
@@ -77,37 +73,41 @@ describe.each([
     expect(pages).toContainEqual(['evt_1'])
   })
 
-  test('have as many small letters as they are asked for', PATIENT, async () => {
+  test('have as many small letters as requested', PATIENT, async () => {
     const inbox = await withLetters(Array.from({ length: 700 }, (_, i) => Buffer.from(String(i))))
     expect((await inbox.deadLetters.list({ limit: 650 })).length).toBe(650)
     expect((await pagesOf(inbox, 1000)).map(({ length }) => length)).toEqual([700])
   })
 
-  test('are sent in small parts; without bodies, and for a change, none is sent', PATIENT, async () => {
-    const inbox = await withLetters(Array.from({ length: 20 }, () => Buffer.alloc(MIB / 2, 'x')))
-    const proxy = await startCountingProxy(engine.port)
-    closing.push(() => proxy.stop())
-    const { location } = inbox
-    const queue = /'(.*)'/.exec(location!)![1]!
-    const tool = engine.inbox(queue, { ...engine.optionsAt(proxy.port), create: false })
-    closing.push(() => tool.close(1000))
-    await tool.stats()
-    const before = proxy.received()
-    const browsed = (await tool.browse?.({ state: 'dead', limit: 100 })) ?? []
-    expect(browsed.length).toBe(20)
-    expect(browsed[0]).not.toHaveProperty('body')
-    const { key } = browsed[0]!
-    expect(await tool.deadLetters.redrive(key)).toBe(true)
-    await until(async () => (await tool.stats()).dead === 20)
-    expect(await tool.deadLetters.discard(key)).toBe(true)
-    expect(proxy.received() - before).toBeLessThan(MIB / 4)
-    expect((await tool.browse?.({ state: 'dead', key: browsed[1]!.key }))?.[0]?.body?.length).toBe(MIB / 2)
-    const read = proxy.received()
-    expect((await tool.deadLetters.list({ limit: 100 })).length).toBe(8)
-    expect(proxy.received() - read).toBeLessThan(5 * MIB)
-  })
+  test(
+    'are sent in small parts, and bodies are sent neither for browsing nor for changes',
+    PATIENT,
+    async () => {
+      const inbox = await withLetters(Array.from({ length: 20 }, () => Buffer.alloc(MIB / 2, 'x')))
+      const proxy = await startCountingProxy(engine.port)
+      closing.push(() => proxy.stop())
+      const { location } = inbox
+      const queue = /'(.*)'/.exec(location!)![1]!
+      const tool = engine.inbox(queue, { ...engine.optionsAt(proxy.port), create: false })
+      closing.push(() => tool.close(1000))
+      await tool.stats()
+      const before = proxy.received()
+      const browsed = (await tool.browse?.({ state: 'dead', limit: 100 })) ?? []
+      expect(browsed.length).toBe(20)
+      expect(browsed[0]).not.toHaveProperty('body')
+      const { key } = browsed[0]!
+      expect(await tool.deadLetters.redrive(key)).toBe(true)
+      await until(async () => (await tool.stats()).dead === 20)
+      expect(await tool.deadLetters.discard(key)).toBe(true)
+      expect(proxy.received() - before).toBeLessThan(MIB / 4)
+      expect((await tool.browse?.({ state: 'dead', key: browsed[1]!.key }))?.[0]?.body?.length).toBe(MIB / 2)
+      const read = proxy.received()
+      expect((await tool.deadLetters.list({ limit: 100 })).length).toBe(8)
+      expect(proxy.received() - read).toBeLessThan(5 * MIB)
+    },
+  )
 
-  test('keep no delivery waiting', PATIENT, async () => {
+  test('delay no delivery', PATIENT, async () => {
     const inbox = await withLetters(Array.from({ length: 20 }, () => Buffer.alloc(MIB / 4, 'x')))
     let listing = true
     const listed = Promise.resolve(inbox.deadLetters.list({ limit: 1_000_000 })).finally(() => {
@@ -125,7 +125,7 @@ describe.each([
 
   // Only Redis evicts jobs and keeps their places in the list.
   test.runIf(start === redisEngine)(
-    'go on where a whole page has only jobs that were added again after Redis had lost them',
+    'continue after a page of jobs that were added again after Redis had lost them',
     PATIENT,
     async () => {
       const inbox = await withLetters(Array.from({ length: 3 }, (_, i) => Buffer.from(String(i))))
@@ -145,7 +145,7 @@ describe.each([
     },
   )
 
-  test('are found by what BullMQ stores, whatever somebody made of its form', PATIENT, async () => {
+  test('are readable even if somebody has reformatted the stored data', PATIENT, async () => {
     const inbox = await withLetters([Buffer.from('{}')])
     const queue = /'(.*)'/.exec(inbox.location!)![1]!
     const [letter] = await inbox.deadLetters.list()

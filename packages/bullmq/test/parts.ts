@@ -43,7 +43,7 @@ export function aPolicy(
   }
 }
 
-/** Returns the given results in turn, then the last one forever, and records what it received. */
+/** Returns the given results in turn, then the last one forever, and records its calls. */
 export function scripted(
   ...results: AttemptResult[]
 ): ProcessEvent & { runs: { delivery: Delivery; attempt: number; decision: CrashDecision }[] } {

@@ -45,7 +45,7 @@ function inboxBehind(pooler: PgBouncer, queue: string): Inbox {
 }
 
 test.each(['session', 'transaction'] as const)(
-  'two processes behind PgBouncer in %s mode handle every event once, and use every port',
+  'two processes behind PgBouncer in %s mode handle every event once, and every inbox function works',
   async mode => {
     const pooler = await poolerOf(mode)
     const queue = unique('q')

@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => server.stop())
 
-test('the PostgreSQL of the tests keeps what was committed before a kill', async () => {
+test("the tests' PostgreSQL keeps rows committed before a kill", async () => {
   await query('CREATE TABLE kept (n int)')
   await query('INSERT INTO kept VALUES (7)')
   await server.restart()

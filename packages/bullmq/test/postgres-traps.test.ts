@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** Of a query: a pool gets it with the parsers of its types. */
+/** Returns a query's text: pools receive an object with the text and type parsers. */
 function textOf(query: unknown): string {
   return String(Object(query).text ?? query)
 }
@@ -38,7 +38,7 @@ function pooled(options = '-c search_path=bullmq'): Pool {
   return pool
 }
 
-test('a pool of the user works, and stays the user’s', async () => {
+test('a user’s pool works, and stays open', async () => {
   const pool = pooled()
   pool.on('error', () => {})
   const inbox = opened({ postgres: pool })
@@ -50,13 +50,13 @@ test('a pool of the user works, and stays the user’s', async () => {
   expect((await pool.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }])
 })
 
-test('a URL leads to its server', async () => {
+test('a URL object connects to its server', async () => {
   const inbox = opened({ postgres: new URL(server.url) })
   await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
   expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
 })
 
-test('a pool of the user has the listeners it had, after inboxes on it were closed', async () => {
+test('closed inboxes leave a user’s pool with its own listeners only', async () => {
   const pool = pooled()
   const own = () => {}
   pool.on('error', own)
@@ -69,7 +69,7 @@ test('a pool of the user has the listeners it had, after inboxes on it were clos
   expect(pool.listeners('error')).toEqual([own])
 })
 
-test('an event whose success cannot be recorded in its last attempt is complete once it can, and no dead letter', async () => {
+test('a success in the last attempt that cannot be recorded is recorded later, and makes no dead letter', async () => {
   const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue })
@@ -109,14 +109,14 @@ test('a worker whose clock is wrong keeps its events from the first moment, and 
     FROM job WHERE queue = $1 AND state = 'active'`
   await inbox.start(
     async (delivery, attempt) => {
-      // What another worker asks for.
+      // Another worker's check for expired locks.
       const reclaimed = (await pool.query(RECLAIM, [queue])).rows
       leases.push(...(await pool.query(lease, [queue])).rows, ...reclaimed)
       return work(delivery, attempt)
     },
     aPolicy({ concurrency: 1 }),
   )
-  // The first is taken alone, the others with each way in which the one before ends; then another one ahead.
+  // The first event is taken alone, the others by each kind of end of the previous one, the last with the clock ahead.
   Date.now = () => real() - 3_600_000
   await Promise.all([1, 2, 3, 4].map(() => inbox.accept(aDelivery())))
   await until(() => work.runs.length === 4)
@@ -126,7 +126,7 @@ test('a worker whose clock is wrong keeps its events from the first moment, and 
   expect(leases).toEqual(Array.from({ length: 5 }, () => ({ lasts: true })))
 })
 
-test('an event whose routing token could not be kept runs again, and is no dead letter without it', async () => {
+test('an event whose routing token could not be stored runs again, instead of dying without it', async () => {
   const pool = pooled()
   const queue = unique('q')
   await pool.query(
@@ -159,12 +159,12 @@ test('a start on a database that does not exist is refused with the fix', async 
   address.pathname = '/nowhere'
   const inbox = opened({ postgres: address })
   await expect(async () => inbox.start(scripted(COMPLETED), aPolicy())).rejects.toThrow(
-    /"nowhere" does not exist\): create that database, or give the option `postgres`/,
+    /"nowhere" does not exist\): create that database, or set the option `postgres`/,
   )
 })
 
 test.each([
-  ['finds no tables of BullMQ’s', '', /relation "job" does not exist.*search_path=bullmq/],
+  ['finds no BullMQ tables', '', /relation "job" does not exist.*search_path=bullmq/],
   [
     'may only read',
     '-c search_path=bullmq -c default_transaction_read_only=on',
@@ -237,7 +237,7 @@ test('an event that is redelivered while its job is being replaced by its id is 
   expect((await client.query(REPLACE_HANDLED, [queue, now, 10, now, 60_000])).rows).toEqual([{ n: '1' }])
   const before = await waiting(pool)
   const accepted = inbox.accept(delivery)
-  // Its add waits to see what becomes of the job.
+  // Its add waits for the transaction that replaces the job.
   await until(async () => (await waiting(pool)) > before)
   await client.query('COMMIT')
   expect(await accepted).toEqual({ outcome: 'duplicate' })
@@ -245,7 +245,7 @@ test('an event that is redelivered while its job is being replaced by its id is 
   expect(work.runs).toHaveLength(1)
 })
 
-test('new events are accepted on the primary alone, also where other statements read from a replica that lags', async () => {
+test('new events are accepted on the primary alone, even if other statements read from a lagging replica', async () => {
   const pool = pooled()
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
   pool.query = (async (...args: unknown[]) =>
@@ -283,7 +283,7 @@ test('deliveries that are refused together cost the server a few lookups, not on
 test.each([
   [10, undefined],
   [3, 3],
-])('a process opens %d connections at most, whatever arrives and runs', async (most, max) => {
+])('a process opens at most %d connections, however many events arrive and run', async (most, max) => {
   const name = unique('app')
   const pool = new Pool({ connectionString: server.url })
   closing.push(() => pool.end())
@@ -332,7 +332,7 @@ test('two processes that get the same events in opposite orders do not wait for 
   expect(await inboxes[0]!.stats()).toMatchObject({ pending: 1000 })
 })
 
-test('deliveries are accepted while the ends of many events wait for the server', async () => {
+test('deliveries are accepted while many completions wait for the server', async () => {
   const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue, lease: '30s' })
@@ -365,10 +365,10 @@ test('deliveries are accepted while the ends of many events wait for the server'
   await until(async () => (await inbox.stats()).active === 0)
 })
 
-test('events whose ends wait for a slow server for longer than a lease run once', async () => {
+test('events whose completions wait for a slow server for longer than a lease run once', async () => {
   const pool = pooled()
   const queue = unique('q')
-  // Six ends at a time: the last of 60 waits for 6 s.
+  // Six completions at a time: the last of 60 waits for 6 s.
   await pool.query(`
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END';
     CREATE TRIGGER slow BEFORE UPDATE ON job FOR EACH ROW
@@ -397,7 +397,7 @@ test('events whose ends wait for a slow server for longer than a lease run once'
   expect(policy.seen.filter(({ kind }) => kind === 'lease_lost' || kind === 'store_down')).toEqual([])
 })
 
-test('the event of a dead process runs before those that came after it', async () => {
+test('the event of a dead process runs before later events', async () => {
   const pool = pooled()
   const queue = unique('q')
   const receiving = opened({ postgres: server.url, queue })
@@ -435,7 +435,7 @@ test('the event of a dead process runs before those that came after it', async (
   expect(runs.indexOf(deliveries[0]!.id)).toBeLessThan(5)
 }, 60_000)
 
-test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken when it is back', async () => {
+test('deliveries are refused within 1.2 s while PostgreSQL is down, and accepted once it is back', async () => {
   const own = await startPostgres()
   closing.push(() => own.stop())
   await migrate(own.url)
@@ -455,7 +455,7 @@ test('deliveries are refused within 1.2 s while PostgreSQL is down, and taken wh
   await until(() => work.runs.length >= 2)
 }, 60_000)
 
-test('an event whose completion deadlocks is recorded all the same, and does not run again', async () => {
+test('a completion that deadlocks is recorded anyway, and the event does not run again', async () => {
   const pool = pooled()
   const queue = unique('q')
   const inbox = opened({ postgres: server.url, queue, lease: '30s' })
@@ -473,7 +473,7 @@ test('an event whose completion deadlocks is recorded all the same, and does not
   }, aPolicy())
   await inbox.accept(slow)
   await inbox.accept(retried)
-  // It waits for its retry, and no longer for its first attempt.
+  // The second event waits for its retry, no longer for its first attempt.
   await until(async () => runs.includes(retried.id) && (await inbox.stats()).pending === 1)
 
   // The completion of one event locks its row and then wakes the other, which is due. Here both are locked in the other order.
@@ -482,7 +482,7 @@ test('an event whose completion deadlocks is recorded all the same, and does not
   const lock = (one: typeof slow) =>
     client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [queue, `e-${one.key}`])
   await client.query('BEGIN')
-  // PostgreSQL ends the statement that detects the deadlock: it must not be this one.
+  // PostgreSQL rolls back the statement that detects the deadlock: it must not be this one.
   await client.query(`SET LOCAL deadlock_timeout = '1min'`)
   await lock(retried)
   await until(async () => (await waiting(pool)) > 0)
@@ -503,7 +503,7 @@ test('an event whose completion deadlocks is recorded all the same, and does not
   expect(Number(rows[0].deadlocks)).toBeGreaterThan(0)
 })
 
-/** How many statements wait for a locked row. */
+/** Returns how many statements wait for a lock. */
 async function waiting(pool: Pool): Promise<number> {
   const { rows } = await pool.query(
     `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'`,
@@ -537,7 +537,7 @@ test('many waiting events are counted by the time a start resolves', async () =>
 })
 
 test.each(['', 'VACUUM ANALYZE'])(
-  'an add reads few pages beside many waiting events, also on a connection that planned it for an empty table: %s',
+  'an add reads few pages despite many waiting events, even if planned for an empty table: %s',
   async vacuum => {
     const url = new URL(server.url)
     url.pathname = unique('plans')
@@ -548,7 +548,7 @@ test.each(['', 'VACUUM ANALYZE'])(
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
     const pool = new Pool({ connectionString: url.href, options: '-c search_path=bullmq', max: 1 })
     closing.push(() => pool.end())
-    // PostgreSQL takes a table that it never looked at for one of ten pages.
+    // PostgreSQL assumes ten pages for a table that it never analyzed.
     await pool.query(vacuum)
     const readPages = async (count = 1) => {
       const jobs = Array.from({ length: count }, () => {
@@ -561,7 +561,7 @@ test.each(['', 'VACUUM ANALYZE'])(
       ])
       return rows[0]['QUERY PLAN'][0].Plan['Shared Hit Blocks']
     }
-    // PostgreSQL decides on a plan for good after five calls.
+    // PostgreSQL fixes its plan after five calls.
     for (let i = 0; i < 10; i++) for (const count of [1, 10]) await readPages(count)
     await pool.query(COPY_EVENT, [queue, 10_000])
     // 26 and 827, most of the latter for BullMQ's temporary tables. All waiting events would be 2,200 more.
@@ -577,7 +577,7 @@ INSERT INTO job SELECT copy.* FROM (SELECT job FROM job WHERE queue = $1 LIMIT 1
   LATERAL jsonb_populate_record(one, jsonb_build_object('id', 'e-' || n, 'seq', nextval('job_seq'))) AS copy`
 
 test.each(['redrive', 'discard'] as const)(
-  'a %s waits for a statement that holds its letter, and then changes it',
+  'a %s waits for a statement that locks its letter, then changes it',
   async action => {
     const queue = unique('q')
     const pool = pooled()

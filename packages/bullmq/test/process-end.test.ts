@@ -10,8 +10,8 @@ for (const [name, start] of [
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
 ] as const) {
-  test.each(['there', 'gone'])(
-    `a process ends by itself after close, ${name} being %s`,
+  test.each(['running', 'gone'])(
+    `a process exits by itself after close, with ${name} %s`,
     { timeout: 60_000 },
     async state => {
       const engine = await start()

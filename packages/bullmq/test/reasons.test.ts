@@ -14,7 +14,7 @@ import { unique, until } from './parts.ts'
 const PATIENT = { timeout: 120_000 }
 type Options = Parameters<typeof bullmqInbox>[0]
 type Cleanup = TestContext['onTestFinished']
-/** Makes a server fail, and says how to reach it. */
+/** Makes a server fail, and returns the options that reach it. */
 type Fail<Server> = (server: Server, cleanup: Cleanup) => Options | Promise<Options>
 
 const redisAt = (port: number, user = '') => `redis://${user}127.0.0.1:${port}`
@@ -79,7 +79,7 @@ const atStart: [string, Readonly<Record<string, string>>, Fail<RedisServer>, Reg
     /max number of clients reached.*maxclients/,
   ],
   [
-    'nobody at its port',
+    'no server at its port',
     {},
     async () => ({ connection: redisAt(await freePort()) }),
     /ECONNREFUSED.*check that it runs/,
@@ -104,7 +104,7 @@ const atStart: [string, Readonly<Record<string, string>>, Fail<RedisServer>, Reg
 ]
 
 test.concurrent.for(atStart)(
-  'at a start Redis with %s is named with the fix',
+  'a failed start names the reason and the fix: Redis with %s',
   PATIENT,
   async ([, config, fail, message], { expect, onTestFinished: cleanup }) => {
     const server = await startRedis({ config })
@@ -118,7 +118,7 @@ test.concurrent.for(atStart)(
   },
 )
 
-/** A server that takes 7 s at least to read its data when it is started again. */
+/** Starts a server that takes at least 7 s to load its data after a restart. */
 async function slowlyLoading(cleanup: Cleanup): Promise<RedisServer> {
   const config = { 'key-load-delay': '500', 'loading-process-events-interval-bytes': '1024' }
   const server = await startRedis({ config: { ...config, 'enable-debug-command': 'yes' } })
@@ -129,7 +129,7 @@ async function slowlyLoading(cleanup: Cleanup): Promise<RedisServer> {
 }
 
 test(
-  'while Redis loads its data, a start and each refused delivery say so, and a start after that succeeds',
+  'while Redis loads its data, a failed start and refused deliveries say so, and a later start succeeds',
   PATIENT,
   async ({ expect, onTestFinished: cleanup }) => {
     const server = await slowlyLoading(cleanup)
@@ -168,7 +168,7 @@ const questions: [string, (inbox: Inbox) => unknown][] = [
 describe.concurrent.each([
   ['Redis', (port: number) => ({ connection: redisAt(port) })],
   ['PostgreSQL', (port: number) => ({ postgres: `postgres://postgres@127.0.0.1:${port}/postgres` })],
-] as const)('a tool that finds nobody at the port of %s learns it', (_, optionsAt) => {
+] as const)('a tool without a server at the port of %s gets the reason', (_, optionsAt) => {
   test.for(questions)('%s', PATIENT, async ([, ask], { expect, onTestFinished: cleanup }) => {
     const inbox = bullmqInbox(optionsAt(await freePort()))
     cleanup(async () => void (await inbox.close(1000)))
@@ -232,7 +232,7 @@ test.concurrent.for(later)(
     await receiver.start()
     expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(202)
     await fail(server, cleanup)
-    // Each operation is logged once a minute, and so with its first words.
+    // Each operation is logged once a minute, so only the first message shows.
     await until(async () => {
       await receiver.handle(signedRequest(eventBody({ id: unique('evt_') })))
       return logged().length > 0
@@ -292,7 +292,7 @@ const ofPostgres: [string, Readonly<Record<string, string>>, Fail<PostgresServer
     /permission denied.*a user that may write|may not create Ackhook's own tables/,
   ],
   [
-    'statements that may take no time',
+    'a statement timeout of 1 ms',
     {},
     async (server, cleanup) => {
       await sql(server, 'CREATE ROLE hasty LOGIN SUPERUSER; ALTER ROLE hasty SET statement_timeout = 1')
@@ -306,7 +306,7 @@ const ofPostgres: [string, Readonly<Record<string, string>>, Fail<PostgresServer
     /statement timeout.*statement_timeout/,
   ],
   [
-    'nobody at its port',
+    'no server at its port',
     {},
     async () => ({ postgres: `postgres://postgres@localhost:${await freePort()}/postgres` }),
     /ECONNREFUSED.*check that it runs/,
@@ -342,7 +342,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => shared.stop())
 
-/** Its own server only where it needs other settings. */
+/** Returns the shared server, or a new one if it needs other settings. */
 async function startedWith(config: Readonly<Record<string, string>>, cleanup: Cleanup) {
   if (Object.keys(config).length === 0) return shared
   const server = await startPostgres({ config })
@@ -352,7 +352,7 @@ async function startedWith(config: Readonly<Record<string, string>>, cleanup: Cl
 }
 
 test.for(ofPostgres)(
-  'at a start PostgreSQL with %s is named with the fix',
+  'a failed start names the reason and the fix: PostgreSQL with %s',
   PATIENT,
   async ([, config, fail, message], { expect, onTestFinished: cleanup }) => {
     const server = await startedWith(config, cleanup)

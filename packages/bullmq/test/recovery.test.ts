@@ -17,7 +17,7 @@ interface Block {
   readonly until?: string
 }
 
-/** A process that handles the events of the queue. */
+/** Starts a process that handles the queue's events. */
 async function aWorker(options: BullmqInboxOptions, cleanup: Cleanup, block?: Block) {
   const env = { ...process.env, NODE_OPTIONS: '', ATTEMPTS: JSON.stringify({ engine: options, block }) }
   const reports: string[] = []
@@ -44,17 +44,17 @@ async function aWorker(options: BullmqInboxOptions, cleanup: Cleanup, block?: Bl
   }
 }
 
-/** A queue, and a process that only receives: the event it accepts is whose the test says. */
+/** Opens a queue with an inbox that only receives, so that the test decides which process takes an event. */
 async function aQueue(start: () => Promise<TestEngine>, cleanup: Cleanup) {
   const engine = await start()
   cleanup(() => engine.stop())
   const queue = unique('q')
-  // Nothing about the lease: the tests are about its default.
+  // Sets no lease: the tests rely on its default.
   const options = { ...engine.options, queue }
   const inbox = engine.inbox(queue)
   cleanup(async () => void (await inbox.close(1000)))
   await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-  /** Whether there are so many now. A starved machine may refuse to count in time. */
+  /** Returns whether these are the current counts. A starved machine may not count in time. */
   const holds = async (pending: number, active: number) => {
     try {
       const stats = await inbox.stats()
@@ -67,7 +67,7 @@ async function aQueue(start: () => Promise<TestEngine>, cleanup: Cleanup) {
 }
 
 test(
-  'after a stop of the whole machine, whose Redis answers a little later, a process runs no event beside itself',
+  'after a stop of the whole machine, with Redis back a little later, a process runs no event twice at once',
   PATIENT,
   async ({ expect, onTestFinished: cleanup }) => {
     const { engine, options, inbox, holds } = await aQueue(redisEngine, cleanup)
@@ -87,7 +87,7 @@ test(
       stopped.finish()
       return holds(0, 0)
     })
-    expect([stopped.times('begun'), stopped.times('beside itself')]).toEqual([13, 0])
+    expect([stopped.times('begun'), stopped.times('twice at once')]).toEqual([13, 0])
   },
 )
 
@@ -96,7 +96,7 @@ describe.concurrent.each([
   ['PostgreSQL', postgresEngine],
 ] as const)('on %s', (_, start) => {
   test(
-    'the events of a process that was killed run again within 15 s',
+    'the events of a killed process run again within 15 s',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
       const { options, inbox } = await aQueue(start, cleanup)
@@ -111,7 +111,7 @@ describe.concurrent.each([
   )
 
   test(
-    'the events of a process that was stopped for longer than a lease go on, and none runs beside itself',
+    'the events of a process stopped for longer than a lease continue, and none runs twice at once',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
       const { options, inbox, holds } = await aQueue(start, cleanup)
@@ -121,7 +121,7 @@ describe.concurrent.each([
       stopped.signal('SIGSTOP')
       await new Promise(resolve => setTimeout(resolve, 4000))
       stopped.signal('SIGCONT')
-      // It works again: one more is begun after whatever else it takes.
+      // The process works again: it begins one more event after any others that it takes.
       await inbox.accept(aDelivery())
       await until(() => stopped.times('begun') > 12)
       await until(() => holds(0, 13))
@@ -136,7 +136,7 @@ describe.concurrent.each([
   )
 
   test(
-    'after a stop of two processes for longer than a lease, neither runs an event beside itself',
+    'after a stop of two processes for longer than a lease, neither runs an event twice at once',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
       const { options, inbox, holds } = await aQueue(start, cleanup)
@@ -148,19 +148,19 @@ describe.concurrent.each([
       for (const { signal } of workers) signal('SIGSTOP')
       await new Promise(resolve => setTimeout(resolve, 6000))
       for (const { signal } of workers) signal('SIGCONT')
-      // They work again: one more is begun after whatever else they take.
+      // The processes work again: they begin one more event after any others that they take.
       await inbox.accept(aDelivery())
       await until(() => holds(0, 25), 60_000)
       await until(async () => {
         for (const { finish } of workers) finish()
         return holds(0, 0)
       }, 60_000)
-      expect(workers.map(({ times }) => times('beside itself'))).toEqual([0, 0])
+      expect(workers.map(({ times }) => times('twice at once'))).toEqual([0, 0])
     },
   )
 
   test(
-    'an event loop that is blocked for 8 s keeps its events',
+    'a process whose event loop is blocked for 8 s keeps its events',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
       const { options, inbox, holds } = await aQueue(start, cleanup)
@@ -176,7 +176,7 @@ describe.concurrent.each([
   )
 
   test(
-    'the event of a loop that is blocked for longer runs elsewhere, and the late result is refused',
+    'the event of a process blocked for longer runs elsewhere, and its late result is refused',
     PATIENT,
     async ({ expect, onTestFinished: cleanup }) => {
       const { options, inbox, holds } = await aQueue(start, cleanup)

@@ -46,7 +46,7 @@ describe.each(CLIENTS)('a Redis with a password, and %s', (_, Client) => {
   test.each([
     ['a wrong password', { password: 'wrong' }, 'WRONGPASS'],
     ['no password', {}, 'NOAUTH'],
-  ])('refuses a start with %s at once, and says why', async (_, options, reply) => {
+  ])('refuses a start with %s immediately, with the reason', async (_, options, reply) => {
     const server = await startRedis({ config: { requirepass: 'right' } })
     closing.push(() => server.stop())
     const { error, ms } = await startWith(clientOf(Client, server.url, options))
@@ -78,8 +78,8 @@ describe('a Redis with TLS', () => {
   })
 
   test.each([
-    ['TLS where there is none', () => redis.urlOfPlainPort],
-    ['no TLS where there is some', () => redis.urlWithoutTls],
+    ['TLS on a plain port', () => redis.urlOfPlainPort],
+    ['plain text on a TLS port', () => redis.urlWithoutTls],
   ])('is refused for %s, and the error mentions TLS', async (_, urlOf) => {
     expect((await startWith(urlOf())).error).toMatchObject({
       code: 'inbox_unavailable',
@@ -87,11 +87,11 @@ describe('a Redis with TLS', () => {
     })
   })
 
-  test('does not end the process when connections close within their handshake, some of which fail twice', async () => {
+  test('does not end the process when connections close during their handshake, even if some fail twice', async () => {
     const connect = await connector(redis.url)
     for (let i = 0; i < 200; i++) {
       const client = connect(FOR_DELIVERIES)
-      // A handshake takes a few milliseconds: some of them are hit.
+      // A handshake takes a few milliseconds, so this interrupts some.
       await new Promise(resolve => setTimeout(resolve, (i % 40) / 4))
       disconnect(client)
       if (client['status'] !== 'end') await new Promise(resolve => client.once?.('end', resolve))

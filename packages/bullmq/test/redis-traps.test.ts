@@ -16,7 +16,7 @@ let server: RedisServer
 const closing: (() => unknown)[] = []
 
 beforeAll(async () => {
-  // By itself a master waits for 5 s for more replicas.
+  // By default, a master waits 5 s for more replicas.
   server = await startRedis({ config: { 'repl-diskless-sync-delay': '0' } })
 })
 afterAll(() => server.stop())
@@ -30,17 +30,17 @@ function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
   return inbox
 }
 
-describe('a connection of the user', () => {
+describe("the user's connection", () => {
   const clients = {
-    'ioredis 6 as it comes': (url: string) => new Redis(url),
-    'ioredis 5 as it comes': (url: string) => new Redis5(url),
-    'one that gives up on a command and limits its time': (url: string) =>
+    'an ioredis 6 client with its defaults': (url: string) => new Redis(url),
+    'an ioredis 5 client with its defaults': (url: string) => new Redis5(url),
+    'a client that limits the retries and time of a command': (url: string) =>
       new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 300 }),
-    'one that connects late and never again': (url: string) =>
+    'a client that connects late and never reconnects': (url: string) =>
       new Redis(url, { lazyConnect: true, retryStrategy: () => null }),
   }
   for (const [name, connect] of Object.entries(clients)) {
-    test(`may be ${name}, and stays the user's`, async () => {
+    test(`may be ${name}, and stays open`, async () => {
       const client = connect(server.url)
       closing.push(() => client.disconnect())
       const inbox = opened({ connection: client })
@@ -71,7 +71,7 @@ describe('a connection of the user', () => {
   })
 
   test.each(['a client', 'options'])(
-    'may have reasons of its own to reconnect, as %s, which stay in force',
+    'may have its own reconnectOnError, as %s, which still applies',
     async form => {
       const errors: string[] = []
       const reasons = {
@@ -95,7 +95,7 @@ describe('a connection of the user', () => {
     },
   )
 
-  test('may be options of ioredis', async () => {
+  test('may be ioredis options', async () => {
     const inbox = opened({ connection: { host: server.host, port: server.port, db: 3 }, prefix: 'mine' })
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
     await inbox.accept(aDelivery())
@@ -107,10 +107,10 @@ describe('a connection of the user', () => {
 
 describe('an address', () => {
   test.each([
-    ['in options, as BullMQ has it', (url: string) => ({ url, connectionName: 'mine' })],
+    ['in options, as in BullMQ', (url: string) => ({ url, connectionName: 'mine' })],
     ['that is a URL', (url: string) => new URL(url)],
     ['that is a URL in options', (url: string) => ({ url: new URL(url) as never, skipVersionCheck: true })],
-  ])('%s leads to its server and database', async (_, connection) => {
+  ])('%s connects to its server and database', async (_, connection) => {
     const queue = unique('q')
     const inbox = opened({ connection: connection(`${server.url}/5`), queue })
     const work = scripted(COMPLETED)
@@ -141,7 +141,7 @@ describe('a start is refused with the fix', () => {
     expect(await inbox.accept(aDelivery())).toEqual({ outcome: 'accepted' })
   })
 
-  test('to a user that may not write', async () => {
+  test('for a user that may not write', async () => {
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
     await client.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all', '-@write')
@@ -152,7 +152,7 @@ describe('a start is refused with the fix', () => {
   })
 })
 
-test('a start goes on when its connection is lost meanwhile', async () => {
+test('a start continues if its connection is lost meanwhile', async () => {
   const own = await startRedis()
   closing.push(() => own.stop())
   const admin = new Redis(own.url)
@@ -172,7 +172,7 @@ test('a start goes on when its connection is lost meanwhile', async () => {
 })
 
 describe('the id of a job', () => {
-  test.each(['123456789', 'a:b', '0:1', '-_'])('is one that BullMQ accepts, with the key %s', async key => {
+  test.each(['123456789', 'a:b', '0:1', '-_'])('is valid for BullMQ, with the key %s', async key => {
     const inbox = opened({ connection: server.url })
     const work = scripted(COMPLETED)
     await inbox.start(work, aPolicy())
@@ -251,14 +251,14 @@ describe('when Redis is gone', () => {
     own.pause()
     closing.push(() => own.resume())
     const answers = Array.from({ length: 100 }, () => inbox.accept(aDelivery()))
-    // For longer than a count is trusted, while as many lookups as are allowed have no answer.
+    // Continues for longer than a count is trusted, while all permitted lookups have no reply.
     for (let i = 0; i < 20; i++) {
       await new Promise(resolve => setTimeout(resolve, 10))
       answers.push(inbox.accept(aDelivery()))
     }
     await own.kill()
     const outcomes = new Set((await Promise.all(answers)).map(({ outcome }) => outcome))
-    // On a slow machine the first of them come when the count is no longer trusted: then none is known to be full.
+    // On a slow machine, even the first may come when the count is no longer trusted: then none is refused as full.
     outcomes.delete('full')
     expect(outcomes).toEqual(new Set(['unavailable']))
     await own.restart()
@@ -277,7 +277,7 @@ describe('when Redis is gone', () => {
     expect(work.runs.length).toBe(1)
   })
 
-  test('the sender gets 503 with Retry-After within 1.2 s, from a start without Redis too', async () => {
+  test('the sender gets 503 with Retry-After within 1.2 s, even after a start without Redis', async () => {
     await own.kill()
     const receiver = createReceiver({
       secret: SECRET,
@@ -327,8 +327,8 @@ describe('when Redis is gone', () => {
   })
 })
 
-describe('an event whose process keeps going down', () => {
-  /** In BullMQ's terms: a job that stalled so often before, and whose worker has just gone down with it once more. */
+describe('an event whose process keeps crashing', () => {
+  /** Creates a job that is about to stall once more than the stored count, because its worker has crashed again. */
   async function stalled(times: number): Promise<{ queue: string; delivery: Delivery }> {
     const queue = unique('q')
     const inbox = opened({ connection: server.url, queue })
@@ -346,7 +346,7 @@ describe('an event whose process keeps going down', () => {
   test.each([
     ['twice, as in two deploys', 2],
     ['four times in a row', 4],
-  ])('runs again when its process went down %s', async (_, crashes) => {
+  ])('runs again after its process crashed %s', async (_, crashes) => {
     const { queue } = await stalled(crashes - 1)
     const worker = opened({ connection: server.url, queue })
     const work = scripted(COMPLETED)
@@ -355,7 +355,7 @@ describe('an event whose process keeps going down', () => {
     expect(work.runs[0]).toMatchObject({ attempt: 1, decision: 'run' })
   })
 
-  test('is abandoned from the fifth crash in a row on, and a redrive starts the count again', async () => {
+  test('is abandoned after five crashes in a row, and a redrive resets the count', async () => {
     const { queue, delivery } = await stalled(4)
     const worker = opened({ connection: server.url, queue })
     const error = new NonRetryableError('Its process died.')
@@ -367,7 +367,7 @@ describe('an event whose process keeps going down', () => {
       attempts: 1,
       reason: 'NonRetryableError: Its process died.',
     })
-    // As a dashboard does it, which knows nothing of this package.
+    // Retries the job as a dashboard does, without this package.
     const queueOfBullmq = new Queue(queue, { connection: { host: server.host, port: server.port } })
     closing.push(() => queueOfBullmq.close())
     await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
@@ -391,7 +391,7 @@ describe('an event whose process keeps going down', () => {
     expect(work.runs[1]).toMatchObject({ decision: 'run' })
   })
 
-  test('is dead-lettered without onDeadLetter where that took its process down three times', async () => {
+  test('is dead-lettered without onDeadLetter after that call crashed the process three times', async () => {
     const { queue, delivery } = await stalled(7)
     const seen: Observation[] = []
     const logged: string[] = []
@@ -446,7 +446,7 @@ describe('an event whose process keeps going down', () => {
   })
 })
 
-test('with telemetry each event carries the context of its own delivery, however many arrive together', async () => {
+test('with telemetry, each event carries the context of its own delivery, however many arrive together', async () => {
   const queue = unique('q')
   const context = new AsyncLocalStorage<string>()
   const inbox = opened({ connection: server.url, queue, telemetry: telemetryOf(context) })
@@ -461,7 +461,7 @@ test('with telemetry each event carries the context of its own delivery, however
   }
 })
 
-test('an error of Redis is reported without the event, whose data belongs in no log', async () => {
+test('a Redis error is reported without the event, whose data must not be logged', async () => {
   const full = await startRedis({ config: { maxmemory: '1mb', 'maxmemory-policy': 'noeviction' } })
   closing.push(() => full.stop())
   const inbox = opened({ connection: full.url })
@@ -491,7 +491,7 @@ test('an operator is notified when Redis may lose acknowledged events', async ()
   )
 })
 
-/** A trace is the text in the context. */
+/** Telemetry whose trace is the text in the context. */
 function telemetryOf(context: AsyncLocalStorage<string>): Telemetry<string> {
   const span: Span<string> = {
     setSpanOnContext: active => active,

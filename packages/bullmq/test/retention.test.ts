@@ -8,7 +8,7 @@ import { toJobData } from '../src/engine/event-job.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-// Side by side: an id gives its payload up within ten seconds, which they wait for.
+// Concurrent, since these tests wait the ten seconds until a payload is removed.
 describe.concurrent.each([
   ['Redis', redisEngine],
   ['PostgreSQL', postgresEngine],
@@ -32,7 +32,7 @@ describe.concurrent.each([
     return { inbox, work }
   }
 
-  /** An event that was handled, and of which only its id is left. */
+  /** Handles an event and waits until only its id is left. */
   async function remembered(context: TestContext, queue: string) {
     const { inbox, work } = await opened(context, queue)
     const view = engine.queue(queue)
@@ -44,7 +44,7 @@ describe.concurrent.each([
     return { inbox, work, view, delivery }
   }
 
-  test('a handled event leaves its payload behind, and a redelivery is a duplicate all the same', async context => {
+  test('the payload of a handled event is removed, and a redelivery is still a duplicate', async context => {
     const queue = unique('q')
     const { inbox, work, view, delivery } = await remembered(context, queue)
     expect(JSON.stringify((await view.getJob(`e-${delivery.key}`)) ?? '')).not.toContain(delivery.id)
@@ -59,7 +59,7 @@ describe.concurrent.each([
     expect([work.runs.length, other.work.runs.length]).toEqual([1, 0])
   })
 
-  test('an id is forgotten after its retention, with nothing else going on', async context => {
+  test('an id is forgotten after its retention, even in an idle queue', async context => {
     const { inbox, work } = await opened(context, unique('q'), { retentionMs: 1500 })
     const delivery = aDelivery()
     await inbox.accept(delivery)
@@ -70,7 +70,7 @@ describe.concurrent.each([
   })
 })
 
-test.concurrent('an id that is remembered on Redis takes 300 bytes at most, under the prefix and hash tag of its queue', async () => {
+test.concurrent('an id remembered on Redis takes at most 300 bytes, under the prefix and hash tag of its queue', async () => {
   const engine = await redisEngine()
   const client = new Redis(engine.port, '127.0.0.1')
   try {
@@ -82,7 +82,7 @@ test.concurrent('an id that is remembered on Redis takes 300 bytes at most, unde
     const key = `{tagged}:${queue}:e-${delivery.key}`
     await until(async () => (await client.hget(key, 'token')) !== null)
     expect(await client.hkeys(key)).toEqual(['token', 'fingerprint'])
-    // Beside this Redis has an entry for the time to live, of about 40 bytes.
+    // Redis also has an entry of about 40 bytes for the time to live.
     expect(await client.memory('USAGE', key)).toBeLessThan(260)
     const left = Number(await client.pttl(key))
     expect(left).toBeGreaterThan(604_700_000)
@@ -95,7 +95,7 @@ test.concurrent('an id that is remembered on Redis takes 300 bytes at most, unde
   }
 })
 
-test('a Redis that is full of events takes them all to their handlers, and new ones after that', async () => {
+test('a Redis full of events delivers them all to handlers, then accepts new ones', async () => {
   const engine = await redisEngine({ maxmemory: '12mb' })
   try {
     const queue = unique('q')
@@ -117,7 +117,7 @@ test('a Redis that is full of events takes them all to their handlers, and new o
   }
 })
 
-test('on PostgreSQL events are completed while a great many ids expire', async () => {
+test('on PostgreSQL, events are completed while very many ids expire', async () => {
   const engine = await postgresEngine()
   const ids = inFull(300_000, 50_000)
   const pool = new Pool({
@@ -153,7 +153,7 @@ test('on PostgreSQL events are completed while a great many ids expire', async (
   }
 })
 
-test('an id that is remembered on PostgreSQL takes 300 bytes at most, with its indexes', async () => {
+test('an id remembered on PostgreSQL takes at most 300 bytes, including its indexes', async () => {
   const engine = await postgresEngine()
   const pool = new Pool({
     connectionString: engine.options.postgres as string,

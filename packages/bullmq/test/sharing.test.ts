@@ -42,7 +42,7 @@ describe.each([
   }, 60_000)
   afterAll(() => engine.stop())
 
-  test('what processes handle is known to those on the same queue only, and to tools that only look', async () => {
+  test('processes are listed only for their own queue, also to tools that start no inbox', async () => {
     const queue = unique('q')
     await sharing(engine, queue)
     const looking = engine.inbox(queue)
@@ -54,7 +54,7 @@ describe.each([
     })
   })
 
-  test('what a process has published leaves the server once its time is over', async () => {
+  test('an entry that a process has published leaves the server once it expires', async () => {
     const queue = unique('q')
     const { board } = await sharing(engine, queue)
     await board.publish({ ...own, id: 'ended', keepMs: 1 })
@@ -65,7 +65,7 @@ describe.each([
     })
   })
 
-  test('a postponed event that a dashboard retries or deletes is counted no longer than it waits', async () => {
+  test('a postponed event is no longer counted once a dashboard retries or deletes it', async () => {
     const queue = unique('q')
     const postponed = { outcome: 'postponed', delayMs: 3_600_000, routingToken: 1 } as const
     const { inbox, board, work } = await sharing(engine, queue, scripted(postponed, postponed, COMPLETED))
@@ -85,7 +85,7 @@ describe.each([
     expect((await board.read()).postponed).toBe(0)
   })
 
-  test('what each minute brought is counted over all processes, for tools that only look', async () => {
+  test('counts per minute include all processes, also for tools that start no inbox', async () => {
     const queue = unique('q')
     const dead = { outcome: 'dead', error: new Error('no'), notified: true } as const
     const first = await sharing(engine, queue, scripted(COMPLETED, dead))
@@ -106,7 +106,7 @@ describe.each([
     await until(async () => (await total()) === '2,1')
   })
 
-  test('a handled id is forgotten on request by a tool that only looks', async () => {
+  test('a handled id is forgotten on request by a tool that starts no inbox', async () => {
     const queue = unique('q')
     const { inbox, work } = await sharing(engine, queue)
     const delivery = aDelivery()
@@ -119,7 +119,7 @@ describe.each([
   })
 })
 
-test('on Redis an entry whose job is gone is found behind any number of those that wait in a backlog', async () => {
+test('on Redis, an entry whose job is gone is found behind a backlog of waiting jobs', async () => {
   const engine = await redisEngine()
   closing.push(() => engine.stop())
   const queue = unique('q')
@@ -137,7 +137,7 @@ test('on Redis an entry whose job is gone is found behind any number of those th
   })
 })
 
-test('on PostgreSQL a publication waits for no other process, which renews one that has ended or resumes an event', async () => {
+test('on PostgreSQL, a publication does not wait for a process that renews an entry or resumes an event', async () => {
   const engine = await postgresEngine()
   closing.push(() => engine.stop())
   const queue = unique('q')

@@ -7,7 +7,7 @@ import { connector, disconnect, FOR_DELIVERIES } from '../src/redis/connections.
 import { until } from './parts.ts'
 
 const SOCKET_TIMEOUT_MS = 1000
-/** Redis answers in the order in which it was asked: once this has its answer, whoever asked before has theirs. */
+/** Waits for a reply. Redis replies in order of arrival, so all earlier commands have theirs by then. */
 const ASK = `
 const socket = require('node:net').connect(process.argv[1], '127.0.0.1')
 socket.on('data', () => process.exit()).write('PING\\r\\n')`
@@ -16,7 +16,7 @@ test.each([
   ['ioredis 5', Redis5 as unknown as typeof Redis6],
   ['ioredis 6', Redis6],
 ])(
-  'with %s, an answer that arrives while the event loop is blocked is read, however late',
+  'with %s, a reply that arrives while the event loop is blocked is read, however late',
   async (_, Client) => {
     const server = await startRedis()
     const users = new Client(server.url, { lazyConnect: true })

@@ -8,7 +8,7 @@ import { recordingLogger, SECRET } from '../../../test/support/receiving.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
-/** A setting of ioredis that belongs to the whole process. */
+/** An ioredis setting that applies to the whole process. */
 interface Transforming {
   readonly _transformer: { readonly reply: Record<string, unknown> }
 }
@@ -39,7 +39,7 @@ function anInbox(engine: TestEngine, queue: string, options = {}): Inbox {
   return inbox
 }
 
-/** A receiver on the queue, and what it told. */
+/** Starts a receiver on the queue, and records its reports. */
 async function receiving(engine: TestEngine, queue: string, inbox = anInbox(engine, queue)) {
   const seen: Observation[] = []
   const letters: { id: string; text: string }[] = []
@@ -64,52 +64,55 @@ async function onRedis(work: (client: Redis) => Promise<unknown>): Promise<void>
 describe.each([
   ['Redis', () => redis],
   ['PostgreSQL', () => postgres],
-] as const)('what is in a queue and cannot be read: on %s', (_, engineOf) => {
+] as const)('an unreadable job on %s', (_, engineOf) => {
   test.each([
     ['another producer’s job', { jobId: 'job-of-mine', removeOnFail: true }, { hello: 'world' }],
-    ['a job whose id BullMQ gave', {}, [1, 2]],
+    ['a job with an id from BullMQ', {}, [1, 2]],
     ['an event whose data was changed', { jobId: 'e-changed' }, { id: 'evt_1', body: 7, namespace: '' }],
     ['an event without data', { jobId: 'e-empty' }, {}],
-    ['an event whose data is a text', { jobId: 'e-text' }, 'text'],
-  ])('%s is logged, observed and told, and a dead letter with its data', async (_, opts, data) => {
-    const engine = engineOf()
-    const queue = aQueue(engine)
-    const { receiver, inbox, seen, letters, ran, logger } = await receiving(engine, queue.name)
-    const job = await queue.add('mine', data, { attempts: 5, ...opts })
-    await until(async () => (await inbox.stats()).dead === 1)
+    ['an event whose data is text', { jobId: 'e-text' }, 'text'],
+  ])(
+    '%s is logged, observed and passed to onDeadLetter, and becomes a dead letter with its data',
+    async (_, opts, data) => {
+      const engine = engineOf()
+      const queue = aQueue(engine)
+      const { receiver, inbox, seen, letters, ran, logger } = await receiving(engine, queue.name)
+      const job = await queue.add('mine', data, { attempts: 5, ...opts })
+      await until(async () => (await inbox.stats()).dead === 1)
 
-    const [letter, ...more] = await receiver.deadLetters.list()
-    expect(more).toEqual([])
-    expect(letter).toMatchObject({ id: job.id, namespace: '', type: 'mine', attempts: 1 })
-    expect(letter!.reason).toMatch(/cannot be read.*queue of its own/)
-    expect(JSON.parse(Buffer.from(letter!.body).toString())).toEqual(data)
-    expect(letters).toEqual([{ id: job.id, text: JSON.stringify(data) }])
-    expect(ran).toEqual([])
-    expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
-      { level: 'error', fields: { code: 'job_unreadable', job: job.id, queue: queue.name } },
-    ])
-    expect(seen.filter(isWrong)).toMatchObject([
-      { kind: 'dead_lettered', id: job.id, type: 'mine', namespace: '' },
-    ])
+      const [letter, ...more] = await receiver.deadLetters.list()
+      expect(more).toEqual([])
+      expect(letter).toMatchObject({ id: job.id, namespace: '', type: 'mine', attempts: 1 })
+      expect(letter!.reason).toMatch(/cannot be read.*queue of its own/)
+      expect(JSON.parse(Buffer.from(letter!.body).toString())).toEqual(data)
+      expect(letters).toEqual([{ id: job.id, text: JSON.stringify(data) }])
+      expect(ran).toEqual([])
+      expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
+        { level: 'error', fields: { code: 'job_unreadable', job: job.id, queue: queue.name } },
+      ])
+      expect(seen.filter(isWrong)).toMatchObject([
+        { kind: 'dead_lettered', id: job.id, type: 'mine', namespace: '' },
+      ])
 
-    expect(await receiver.deadLetters.get(job.id!)).toEqual({ ...letter, cursor: expect.any(String) })
-    const [browsed] = (await inbox.browse?.({ state: 'dead' })) ?? []
-    expect(browsed).toMatchObject({ id: job.id, key: letter!.key, reason: letter!.reason })
-    expect(browsed).not.toHaveProperty('body')
-    const found = await inbox.browse?.({ state: 'dead', key: letter!.key })
-    expect(found).toMatchObject([{ id: job.id, body: letter!.body }])
+      expect(await receiver.deadLetters.get(job.id!)).toEqual({ ...letter, cursor: expect.any(String) })
+      const [browsed] = (await inbox.browse?.({ state: 'dead' })) ?? []
+      expect(browsed).toMatchObject({ id: job.id, key: letter!.key, reason: letter!.reason })
+      expect(browsed).not.toHaveProperty('body')
+      const found = await inbox.browse?.({ state: 'dead', key: letter!.key })
+      expect(found).toMatchObject([{ id: job.id, body: letter!.body }])
 
-    // It runs again, and dies again.
-    expect(await receiver.deadLetters.redrive(job.id!)).toBe(true)
-    await until(() => letters.length === 2)
-    await until(async () => (await inbox.stats()).dead === 1)
-    expect(await receiver.deadLetters.discard(job.id!)).toBe(true)
-    expect(await receiver.deadLetters.discard(job.id!)).toBe(false)
-    expect(await receiver.deadLetters.list()).toEqual([])
-    expect((await inbox.stats()).dead).toBe(0)
-  })
+      // It runs again, and dies again.
+      expect(await receiver.deadLetters.redrive(job.id!)).toBe(true)
+      await until(() => letters.length === 2)
+      await until(async () => (await inbox.stats()).dead === 1)
+      expect(await receiver.deadLetters.discard(job.id!)).toBe(true)
+      expect(await receiver.deadLetters.discard(job.id!)).toBe(false)
+      expect(await receiver.deadLetters.list()).toEqual([])
+      expect((await inbox.stats()).dead).toBe(0)
+    },
+  )
 
-  test('one that died before anything named it is found by its id once it was listed', async () => {
+  test('a job that died before its id was stored is found by it once listed', async () => {
     const engine = engineOf()
     const queue = aQueue(engine)
     const job = await queue.add('mine', { hello: 'world' })
@@ -124,7 +127,7 @@ describe.each([
     expect(await tool.deadLetters.discard(key)).toBe(true)
   })
 
-  test('a redelivery of its event takes its place', async () => {
+  test('a redelivery of the event replaces it', async () => {
     const engine = engineOf()
     const queue = aQueue(engine)
     const delivery = aDelivery()
@@ -145,12 +148,12 @@ describe.each([
 describe('on Redis', () => {
   test.each([
     [
-      'data that is no JSON',
+      'data that is not JSON',
       'data',
       '{"token":"a","id":"evt_1","body":"{',
       '{"token":"a","id":"evt_1","body":"{',
     ],
-    ['nothing left of it but its place in the queue', undefined, undefined, '{}'],
+    ['nothing left but its place in the queue', undefined, undefined, '{}'],
   ])('an event with %s is a dead letter', async (_, field, value, text) => {
     const queue = aQueue(redis)
     const { receiver, inbox, letters, ran } = await receiving(redis, queue.name)
@@ -168,7 +171,7 @@ describe('on Redis', () => {
     expect(await receiver.deadLetters.discard('e-lost')).toBe(true)
   })
 
-  test('an event whose options or progress are no JSON runs like any other', async () => {
+  test('an event whose options or progress are not JSON runs like any other', async () => {
     const queue = aQueue(redis)
     const inbox = anInbox(redis, queue.name)
     const work = scripted({ outcome: 'retry', delayMs: 1, error: new Error('no') }, COMPLETED)
@@ -183,7 +186,7 @@ describe('on Redis', () => {
     expect(work.runs.map(({ attempt }) => attempt)).toEqual([1, 2])
   })
 
-  test('a dead letter that Redis has dropped is listed, and can be discarded only', async () => {
+  test('a dead letter that Redis has dropped is listed, and can only be discarded', async () => {
     const queue = unique('q')
     const inbox = anInbox(redis, queue)
     const dead = scripted({ outcome: 'dead', error: new Error('bad'), notified: false })
@@ -199,7 +202,7 @@ describe('on Redis', () => {
     expect((await inbox.stats()).dead).toBe(0)
   })
 
-  test('what an application makes of the replies of ioredis changes nothing', async () => {
+  test("an application's reply transformers for ioredis change nothing", async () => {
     for (const name of ['hgetall', 'hmget', 'zrange']) {
       const { reply } = (Command as unknown as Transforming)._transformer
       const before = reply[name]
@@ -223,11 +226,11 @@ describe('on Redis', () => {
   })
 })
 
-/** A busy machine is slow, and that is nothing to expect. */
+/** Ignores slow stores, since any busy machine is slow. */
 const isWrong = ({ kind }: { readonly kind: string }) => kind !== 'notice' && kind !== 'store_slow'
 
-describe('parsers of types that belong to the whole process', () => {
-  /** PostgreSQL's numbers of its types, and what an application may make of them. */
+describe('type parsers for the whole process', () => {
+  /** PostgreSQL's type numbers, with parsers that an application may set. */
   const PARSERS: readonly [number, (text: string) => unknown][] = [
     [114, text => text],
     [3802, text => text],
@@ -245,7 +248,7 @@ describe('parsers of types that belong to the whole process', () => {
     for (const [oid, parse] of earlier) types.setTypeParser(oid, parse as (text: string) => unknown)
   })
 
-  test.each(['an address', 'options', 'a pool of the user'])(
+  test.each(['an address', 'options', "the user's pool"])(
     'change nothing for an inbox on PostgreSQL with %s',
     async form => {
       const connectionString = (postgres.options.postgres as string) ?? ''

@@ -5,7 +5,7 @@ import type { EventTypes } from './event-types.ts'
 
 export type ReplyObservation = Extract<Observation, { kind: 'accepted' | 'duplicate' | 'rejected' }>
 
-/** The span from a request to its reply, already ended: the reply is observed when it is over. */
+/** Creates the span from a request to its reply, already ended: a reply is observed once it is complete. */
 export function acceptSpan(tracer: Tracer, observation: ReplyObservation, types: EventTypes): Span {
   const endedAt = Date.now()
   const name = observation.kind === 'rejected' ? 'accept' : types.of(observation.type).acceptSpan

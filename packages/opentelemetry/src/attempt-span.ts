@@ -14,8 +14,8 @@ import {
 const NOT_BEGUN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
 /**
- * The span of one attempt. It is active from the moment in which an inbox hands the event out, but begins with the
- * handlers: an event that is put back for another process must leave no span behind. Until then it is no span.
+ * The span of one attempt. It is active once an inbox hands out the event, but begins with the handlers: an event that
+ * is put back for another process must leave no span. Until it begins, its context is invalid.
  */
 export class AttemptSpan implements Span {
   /** Ends with the attempt if true, otherwise with the observation of its end. */

@@ -32,7 +32,7 @@ export function operationAttributes(operation: Operation, destination: string): 
   }
 }
 
-/** The same with the id and the namespace of the event, for spans only: in a metric they would make a time series each. */
+/** Adds the event's id and namespace, for spans only: in a metric, each value would make a time series. */
 // Callers add to the object instead of spreading it. perf: note 7.
 export function eventAttributes(
   operation: Operation,

@@ -1,7 +1,7 @@
 /** Stands for every name beyond the limit, as the OpenTelemetry conventions call it. */
 export const OTHER = '_OTHER'
 
-/** The first `limit` names that were asked for. A backend keeps a time series for each, so the others share one. */
+/** Keeps the first `limit` names. A backend stores a time series for each, so the others share one. */
 export class BoundedNames {
   readonly #limit: number
   readonly #names = new Set<string>()

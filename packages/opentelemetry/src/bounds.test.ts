@@ -25,7 +25,7 @@ function valuesOf(points: DataPoint<unknown>[], attribute: string) {
   return points.map(({ attributes }) => attributes[attribute])
 }
 
-it('2,600 event types are 100 names and one for the others, also in the names of spans', async () => {
+it('2,600 event types become 100 names and one for the others, also in span names', async () => {
   const { telemetry, collect, exporter } = setUp()
   for (let i = 0; i < 2600; i++) telemetry(completed(`type.${i}`))
   const metrics = await collect()
@@ -42,7 +42,7 @@ it('2,600 event types are 100 names and one for the others, also in the names of
   expect([span?.name, span?.attributes[DESTINATION]]).toEqual(['process', 'type.2599'])
 })
 
-it('an application maps event types to names of its own, and what it cannot name is _OTHER', async () => {
+it('an application maps event types to its own names, and a type without one becomes _OTHER', async () => {
   const eventType = (type: string) => {
     if (type === 'thrown') throw new Error('no')
     return type === 'none' ? (undefined as never) : (type.split('.')[0] ?? type)
@@ -53,7 +53,7 @@ it('an application maps event types to names of its own, and what it cannot name
   expect(valuesOf(points, DESTINATION)).toEqual(['a', '_OTHER', 'b'])
 })
 
-it('errors are 50 classes and 50 codes at most, and no class is a sentence', async () => {
+it('errors become at most 50 classes and 50 codes, and no class is a sentence', async () => {
   const { telemetry, collect } = setUp()
   const named = (name: string) => Object.assign(new Error('no'), { name })
   for (let i = 0; i < 300; i++) {
@@ -67,7 +67,7 @@ it('errors are 50 classes and 50 codes at most, and no class is a sentence', asy
   expect(types).toEqual(expect.arrayContaining(['Error49', 'code_49', '_OTHER']))
 })
 
-it('notices of an inbox are 50 incidents at most', async () => {
+it("an inbox's notices become at most 50 incidents", async () => {
   const { telemetry, collect } = setUp()
   for (let i = 0; i < 100; i++) telemetry({ kind: 'notice', code: `code_${i}`, message: 'x' })
   const incidents = valuesOf((await collect())('ackhook.incidents'), 'ackhook.incident')

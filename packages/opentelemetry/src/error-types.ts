@@ -3,12 +3,12 @@ import { isError } from '@ackhook/core/spi'
 import { BoundedNames, OTHER } from './bounded-names.ts'
 
 const LIMIT = 50
-/** A class or a code, and no sentence: a library may put a message, and with it data, into `name`. */
+/** A class or a code, not a sentence: a library may put a message, which may contain data, into `name`. */
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$.:#-]{0,99}$/u
 
-/** Names errors by our code or by their class. Never by their message, which may hold data of the event. */
+/** Names errors by our code or by their class, never by their message, which may contain event data. */
 export class ErrorTypes {
-  // Separate sets, so that the errors of an application never displace our codes.
+  // Separate sets, so that an application's errors never displace our codes.
   readonly #codes = new BoundedNames(LIMIT)
   readonly #classes = new BoundedNames(LIMIT)
 

@@ -9,7 +9,7 @@ import { BoundedNames, OTHER } from './bounded-names.ts'
 export interface EventTypeNames {
   readonly acceptSpan: string
   readonly processSpan: string
-  /** Attributes for metrics of our own. */
+  /** Attributes for our own metrics. */
   readonly type: Attributes
   readonly accepted: Attributes
   readonly processed: Attributes
@@ -21,7 +21,7 @@ export interface EventTypesOptions {
   readonly limit: number
 }
 
-/** Raw types are the platform's, so their number is bounded only here. */
+/** Limit on cached raw types, whose number the platform determines. */
 const MAX_CACHED = 5000
 
 /** Names event types in metrics and spans, and bounds how many names there are. */

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('say that the inbox is down while it is, and repeat no depth of before', async () => {
+it('gauges report that the inbox is down, and repeat no earlier depth', async () => {
   const { telemetry, collect } = setUp()
   let isDown = true
   const stats = async () => {
@@ -30,7 +30,7 @@ it('say that the inbox is down while it is, and repeat no depth of before', asyn
   expect(await read()).toEqual([[1], [1], [2], [3], [4]])
 })
 
-it('take an inbox that does not answer for down, and hold up no scrape', async () => {
+it('gauges report an inbox that does not reply as down, and delay no scrape', async () => {
   const { telemetry, collect } = setUp()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
   let asked = () => {}

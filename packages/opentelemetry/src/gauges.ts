@@ -7,7 +7,7 @@ export interface WatchedReceiver {
   stats(): Promise<InboxStats>
 }
 
-/** Time to answer, shorter than the ten seconds that Prometheus waits for a scrape. */
+/** Time to reply, shorter than the ten seconds that Prometheus waits for a scrape. */
 const DEADLINE_MS = 3000
 
 /** Gauges of an inbox's depth, and how each is read. */
@@ -45,7 +45,7 @@ const UP = {
   description: '1 while the inbox responds, 0 while it is unreachable.',
 }
 
-/** Reads the stats of a receiver whenever metrics are collected. Returns a function that stops it. */
+/** Reads a receiver's stats whenever metrics are collected. Returns a function that stops it. */
 export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes: Attributes): () => void {
   const gaugeOf = ({ name, unit, description }: typeof UP): ObservableGauge =>
     meter.createObservableGauge(name, { unit, description })
@@ -55,7 +55,7 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
   const report: BatchObservableCallback = async result => {
     const stats = await readStats(receiver)
     result.observe(up, stats === undefined ? 0 : 1, attributes)
-    // The SDK repeats the last value of a gauge that is not observed, so only NaN takes it back.
+    // The SDK repeats the last value of a gauge that is not observed, so only NaN replaces it.
     if (stats === undefined && !wasReported) return
     wasReported = true
     for (const { gauge, read } of depths) {
@@ -67,7 +67,7 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
   return () => meter.removeBatchObservableCallback(report, all)
 }
 
-/** Resolves to `undefined` if the inbox does not answer. */
+/** Resolves to `undefined` if the inbox does not reply. */
 async function readStats(receiver: WatchedReceiver): Promise<InboxStats | undefined> {
   try {
     return await withDeadline(receiver.stats(), { operation: 'stats', ms: DEADLINE_MS })

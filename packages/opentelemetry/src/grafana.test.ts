@@ -9,7 +9,7 @@ const about = { id: 'evt_1', type: 'a.b', namespace: '' }
 const attempt = { ...about, attempt: 1, durationMs: 1 }
 const error = new RetryAfterError('no', '1s')
 
-/** Each kind that makes a measurement. */
+/** One observation of each kind that makes a measurement. */
 const OBSERVATIONS: readonly Observation[] = [
   { kind: 'accepted', code: 'accepted', conflict: false, durationMs: 1, ...about },
   { kind: 'duplicate', conflict: false, durationMs: 1, ...about },
@@ -22,7 +22,7 @@ const OBSERVATIONS: readonly Observation[] = [
   { kind: 'lease_lost', ...about },
 ]
 
-/** The scrape of a process in which everything has happened. */
+/** Scrapes a process that has made all of these observations. */
 async function scrape(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true })
   const meterProvider = new MeterProvider({ readers: [exporter] })
@@ -38,7 +38,7 @@ const namesIn = (text: string) =>
   new Set(text.match(/\b(?:ackhook|messaging)_[a-z_]+(?=\{|\[|\)|,| job)/g)?.filter(isNoLabel))
 const isNoLabel = (name: string) => !['messaging_destination_name', 'ackhook_incident'].includes(name)
 
-it('the dashboard and the alerts name metrics and labels that are exported, and between them every metric', async () => {
+it('the dashboard and the alerts use only exported metrics and labels, and together every metric', async () => {
   const lines = (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#'))
   const exported = new Set(lines.map(line => line.split(/[{ ]/, 1)[0] ?? ''))
   const labels = new Set(lines.flatMap(line => [...line.matchAll(/([a-z_]+)="/g)].map(([, label]) => label)))
@@ -63,7 +63,7 @@ function family(name: string): string {
   return name.replace(/_(?:bucket|count|sum)$/, '')
 }
 
-it('each alert has an expression, a severity and a summary, and a name of its own', () => {
+it('each alert has an expression, a severity, a summary and a unique name', () => {
   const rules = read('alerts.yaml').split('- alert: ').slice(1)
   expect(rules.length).toBeGreaterThan(5)
   for (const rule of rules)
@@ -72,7 +72,7 @@ it('each alert has an expression, a severity and a summary, and a name of its ow
   expect(new Set(names).size).toBe(names.length)
 })
 
-it('a scrape names its inbox down instead of repeating a depth of before', async () => {
+it('a scrape reports its inbox as down instead of repeating an earlier depth', async () => {
   const exporter = new PrometheusExporter({ preventServerStart: true })
   const telemetry = opentelemetry({ meterProvider: new MeterProvider({ readers: [exporter] }) })
   let isDown = false

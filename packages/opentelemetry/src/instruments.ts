@@ -30,15 +30,15 @@ export function createInstruments(meter: Meter): Instruments {
   return {
     acknowledgement: seconds(
       'ackhook.acknowledgement.duration',
-      'From the arrival of a request to its reply.',
+      "Time from a request's arrival to its reply.",
       DURATION_S,
     ),
     consumed: meter.createObservableCounter('messaging.client.consumed.messages', {
       unit: '{message}',
       description: 'Events accepted.',
     }),
-    handling: seconds('messaging.process.duration', 'One attempt of the handlers of an event.', DURATION_S),
-    lag: seconds('ackhook.lag', 'From created_at of an event to the end of its handlers.', LAG_S),
+    handling: seconds('messaging.process.duration', "One attempt of an event's handlers.", DURATION_S),
+    lag: seconds('ackhook.lag', "Time from an event's created_at to the end of its handlers.", LAG_S),
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
     rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),

@@ -15,10 +15,10 @@ export interface MetricsOptions {
 }
 
 const INCIDENTS = ['lease_lost', 'completion_lost', 'store_slow', 'store_down']
-/** Codes of notices, which an inbox of somebody else may have too. */
+/** Limit on the codes of notices, since a third-party inbox may have its own. */
 const MAX_INCIDENTS = 50
 
-/** Turns observations into measurements. Ids, namespaces and people stay out: they would make a time series each. */
+/** Turns observations into measurements. Omits ids, namespaces and people: each would make a time series. */
 export class Metrics {
   readonly #types: EventTypes
   readonly #errors: ErrorTypes
@@ -31,7 +31,7 @@ export class Metrics {
     this.#types = types
     this.#errors = errors
     this.#instruments = createInstruments(meter)
-    // Rates and increases see no first value: they need the zero before it.
+    // Rates and increases miss a first value without a zero before it.
     for (const incident of INCIDENTS) this.#instruments.incidents.add(0, { [ATTRIBUTE.incident]: incident })
     this.#instruments.consumed.addCallback(result => {
       for (const [attributes, count] of this.#consumed) result.observe(count, attributes)
@@ -87,7 +87,7 @@ export class Metrics {
     const seconds = observation.durationMs / 1000
     if (observation.kind === 'completed') {
       handling.record(seconds, processed)
-      // The clock of the platform may be ahead of ours by more than the event took.
+      // The platform's clock may be ahead of ours by more than the event took.
       if (observation.lagMs !== undefined) lag.record(Math.max(0, observation.lagMs) / 1000, type)
       return
     }

@@ -65,7 +65,7 @@ describe('spans', () => {
     expect(spansOf('process')[0]?.parentSpanContext).toBeUndefined()
   })
 
-  it('name the type of an error that another realm made', async () => {
+  it('name the type of an error from another realm', async () => {
     const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 1 } })
     receiver.on('conversation.resolved', () => {
       throw runInNewContext("new RangeError('of another realm')")
@@ -143,7 +143,7 @@ describe('spans', () => {
     expect(spansOf('process')[0]?.attributes['ackhook.namespace']).toBe('workspace-7')
   })
 
-  it('of a traced handler are children of its attempt, also across waits', async () => {
+  it('of a traced handler are children of its attempt, even across waits', async () => {
     const { receiver, deliver, telemetry, spansOf, tracer, exporter } = setUp()
     receiver.on(
       'conversation.resolved',
@@ -200,7 +200,7 @@ describe('metrics', () => {
     ])
     const processed = metrics('messaging.process.duration').map(countOf)
     expect(processed).toHaveLength(2)
-    // Both attempts run in one turn, in which either may end first.
+    // Both attempts run in one turn, and either may end first.
     expect(processed).toEqual(
       expect.arrayContaining([
         [{ ...operation('process'), ...resolved }, 1],
@@ -218,7 +218,7 @@ describe('metrics', () => {
     ])
   })
 
-  it('measure in seconds how long after created_at an event was handled', async () => {
+  it('measure the seconds from created_at until an event was handled', async () => {
     const { receiver, deliver, collect } = setUp()
     await deliver('evt_1', { createdAt: new Date(Date.now() - 90_000).toISOString() })
     await deliver('evt_2', { createdAt: 'no instant' })
@@ -263,7 +263,7 @@ describe('metrics', () => {
     await receiver.close({ timeout: '100ms' })
   })
 
-  it('count dead letters that were run again or deleted, and do not say by whom', async () => {
+  it('count dead letters that were run again or deleted, without saying by whom', async () => {
     const { telemetry, collect } = setUp()
     const about = { type: 'a.b', namespace: '', by: 'anna' }
     telemetry({ kind: 'redriven', id: 'evt_1', ...about })
@@ -292,7 +292,7 @@ describe('metrics', () => {
   })
 })
 
-it('calls an observer of your own as well, even one that throws', async () => {
+it('also calls your own observer, even one that throws', async () => {
   const { receiver, deliver, observations, spansOf } = setUp({}, () => {
     throw new Error('the observer failed')
   })
@@ -394,7 +394,7 @@ it('does nothing and breaks nothing without an SDK', async () => {
   expect(await receiver.close()).toEqual({ lost: 0 })
 })
 
-it('never exports data of an event or the message of an error', async () => {
+it('never exports event data or error messages', async () => {
   const { receiver, deliver, collect, exporter, metricExporter } = setUp({ retry: { attempts: 1 } })
   receiver.on('*', () => {
     throw new Error(SECRET_DATA)
@@ -414,7 +414,7 @@ it('never exports data of an event or the message of an error', async () => {
   expect(JSON.stringify(metricExporter.getMetrics())).not.toContain(SECRET_DATA)
 })
 
-it('refuses a misspelt option', () => {
+it('refuses a misspelled option', () => {
   expect(() => opentelemetry({ tracer: 1 } as never)).toThrow(expect.objectContaining({ option: 'tracer' }))
   expect(() => opentelemetry({ meterprovider: 1 } as never)).toThrow("did you mean 'meterProvider'?")
   const { telemetry, receiver } = { telemetry: opentelemetry(), receiver: createReceiver({ secret }) }

@@ -11,21 +11,21 @@ import { inside, Spans } from './spans.ts'
 
 /** Options of {@link opentelemetry}. */
 export interface OpenTelemetryOptions {
-  /** An observer of your own, called as well. */
+  /** Your own observer, called as well. */
   readonly observe?: Observer | undefined
-  /** Default: the global one. */
+  /** Default: the global provider. */
   readonly tracerProvider?: TracerProvider | undefined
-  /** Default: the global one. */
+  /** Default: the global provider. */
   readonly meterProvider?: MeterProvider | undefined
   /**
-   * Relation of a `process` span to the trace of its request. `'link'`, the default: a trace of its own that links to
-   * it. `'child'`: part of that trace, so that it is sampled only if that one is. The `traceparent` of a request is not
-   * signed: with `'child'`, the sender decides which trace it is, and may ask for it to be sampled.
+   * Relation of a `process` span to its request's trace. `'link'`, the default: a separate trace that links to it.
+   * `'child'`: part of that trace, and sampled only if that trace is. A request's `traceparent` is not signed: with
+   * `'child'`, the sender chooses the trace, and whether it asks for sampling.
    */
   readonly parent?: 'link' | 'child' | undefined
   /** Maps an event type to its name in metrics and span names, such as its first part. Must be fast. */
   readonly eventType?: ((type: string) => string) | undefined
-  /** Maximum number of event type names in metrics. Default 100. Those beyond share the name `_OTHER`. */
+  /** Maximum number of event type names in metrics. Default 100. All others share the name `_OTHER`. */
   readonly maxEventTypes?: number | undefined
 }
 
@@ -38,23 +38,23 @@ export interface WatchOptions {
 /** An observer for the option `observe`, with gauges and traced handlers. */
 export interface OpenTelemetry extends Observer {
   /**
-   * Reports pending, active and dead events and the age of the oldest whenever metrics are collected, and whether the inbox
-   * answers within 3 seconds: if it does not, the others are NaN. Call it after OpenTelemetry has been set up. Returns a
+   * Reports pending, active and dead events and the oldest event's age whenever metrics are collected, and whether the
+   * inbox replies within 3 seconds: if not, the other gauges are NaN. Call it after setting up OpenTelemetry. Returns a
    * function that stops it. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
-   * The same handler with the span of its attempt active. Only if this observer is not the option `observe` itself but
-   * called by another one: that option does it for every handler, and for `onError` and `onDeadLetter`. Needs a context
-   * manager, which every Node SDK of OpenTelemetry sets up.
+   * Returns the handler with its attempt's span active. Needed only if another observer calls this one: as the option
+   * `observe` itself, it does so for every handler, and for `onError` and `onDeadLetter`. Needs a context manager, which
+   * every OpenTelemetry SDK for Node sets up.
    */
   traced<Event extends { readonly id: string }>(handler: EventHandler<Event>): EventHandler<Event>
 }
 
 /**
- * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging. A second receiver needs a call of
- * its own. They hold event ids, types and codes, but never data of an event or the message of an error. Without an
- * OpenTelemetry SDK nothing happens.
+ * Spans and metrics for one receiver, by the OpenTelemetry conventions for messaging. A second receiver needs its own
+ * call. They contain event ids, types and codes, but never event data or error messages. Without an OpenTelemetry SDK,
+ * nothing happens.
  *
  * Throws `ConfigurationError` for a wrong option.
  *
@@ -81,11 +81,11 @@ class Telemetry {
   readonly #options: OpenTelemetryOptions
   readonly #types: EventTypes
   readonly #errors = new ErrorTypes()
-  // Made at the first use: a meter of the global provider stays silent forever if it is older than the SDK.
+  // Created at the first use: a meter of the global provider stays silent forever if it is older than the SDK.
   #metrics: Metrics | undefined
   #watched: WatchedReceiver | undefined
   #stop: () => void = () => {}
-  /** The use by two receivers has been reported. */
+  /** `true` once the use by two receivers has been reported. */
   #reported = false
 
   constructor(options: OpenTelemetryOptions) {
@@ -95,7 +95,7 @@ class Telemetry {
       limit: wholeNumber('maxEventTypes', options.maxEventTypes ?? 100, 0, 10_000),
     })
     functionOf('observe', options.observe)
-    // The global one finds an SDK that is set up later.
+    // The global provider also finds an SDK that is set up later.
     const provider = options.tracerProvider ?? trace.getTracerProvider()
     this.spans = new Spans({
       tracer: tracerOf(provider),
@@ -113,7 +113,7 @@ class Telemetry {
     this.#options.observe?.(observation)
     if (this.spans.overlapped && !this.#reported) {
       this.#reported = true
-      // The receiver logs what an observer throws, and goes on.
+      // The receiver logs an observer's error, and continues.
       throw oneEach('observe')
     }
   }
@@ -154,6 +154,6 @@ function functionOf<T>(option: string, value: T): T {
 function oneEach(option: string): ConfigurationError {
   return new ConfigurationError(
     option,
-    'one opentelemetry() serves one receiver: with two, it takes the attempts of one for those of the other. Call opentelemetry() once for each',
+    'one opentelemetry() serves one receiver: with two, it would confuse their attempts. Call opentelemetry() once for each receiver',
   )
 }

@@ -1,7 +1,7 @@
 /** A bounded map: it holds at least the last `size` entries and at most twice as many. */
 export class Recent<Value> {
   readonly #size: number
-  // Two generations instead of an order of age: another process may handle an event, and then its entry is never taken.
+  // Two generations instead of an order by age. An entry is never taken if another process handles the event.
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
 
@@ -17,7 +17,7 @@ export class Recent<Value> {
     this.#young.set(key, value)
   }
 
-  /** The entry, which counts as recent again. */
+  /** Returns the entry, and makes it recent again. */
   get(key: string): Value | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
@@ -26,7 +26,7 @@ export class Recent<Value> {
     return old
   }
 
-  /** The entry, removed. */
+  /** Removes and returns the entry. */
   take(key: string): Value | undefined {
     const value = this.#young.get(key) ?? this.#old.get(key)
     this.#young.delete(key)

@@ -2,7 +2,7 @@ import type { TraceContext } from '@ackhook/core'
 import { traceContext } from '@ackhook/core/spi'
 import { createTraceState, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 
-/** The place in a trace that a delivery carries. */
+/** Returns the span context that a delivery carries. */
 export function remoteContext({ traceparent, tracestate }: TraceContext): SpanContext {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
   const place = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
@@ -10,8 +10,8 @@ export function remoteContext({ traceparent, tracestate }: TraceContext): SpanCo
 }
 
 /**
- * The trace context to keep with a delivery. The request's own span comes first if it belongs to the sender's trace or if the
- * sender has none: it is nearer, and knows whether the trace was sampled here.
+ * Returns the trace context to keep with a delivery. The request's own span comes first if it belongs to the sender's
+ * trace or if the sender has none: it is nearer, and has this service's sampling decision.
  */
 export function contextToKeep(incoming: TraceContext | undefined): TraceContext | undefined {
   try {
@@ -21,7 +21,7 @@ export function contextToKeep(incoming: TraceContext | undefined): TraceContext 
     const flags = own.traceFlags.toString(16).padStart(2, '0')
     return traceContext(`00-${own.traceId}-${own.spanId}-${flags}`, own.traceState?.serialize()) ?? incoming
   } catch {
-    // A span of another library must not refuse a request.
+    // A faulty span of another library must not fail a request.
     return incoming
   }
 }

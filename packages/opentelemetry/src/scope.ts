@@ -15,7 +15,7 @@ export function tracerOf(provider: TracerProvider): Tracer {
   return provider.getTracer(NAME, VERSION, SCHEMA)
 }
 
-/** Tells if spans of a provider may be exported. The global one makes none before the application sets up an SDK. */
+/** Creates a check whether a provider's spans may be exported. The global provider's are not before an SDK is set up. */
 export function createTracingCheck(provider: TracerProvider): () => boolean {
   let isTracing = !(provider instanceof ProxyTracerProvider)
   return () => {

@@ -28,7 +28,7 @@ type Attempted = EventId & { readonly type: string; readonly attempt: number }
 
 export interface SpansOptions {
   readonly tracer: Tracer
-  /** Says if spans go anywhere. Otherwise none is made: most of the cost would be for nothing. */
+  /** Returns whether spans may be exported. Otherwise none is created, which saves most of the cost. */
   readonly isTracing: () => boolean
   readonly types: EventTypes
   readonly errors: ErrorTypes
@@ -37,7 +37,7 @@ export interface SpansOptions {
 
 const REMEMBERED = 5000
 
-/** An `accept` span for each request, and a `process` span for each attempt. */
+/** Creates an `accept` span for each request, and a `process` span for each attempt. */
 export class Spans {
   readonly #options: SpansOptions
   /** The `accept` spans of events that are not finished. */
@@ -50,12 +50,12 @@ export class Spans {
     this.#options = options
   }
 
-  /** True if one attempt ran twice at the same time, which does not happen in one receiver. */
+  /** `true` if one attempt ran twice at the same time, which does not happen in one receiver. */
   get overlapped(): boolean {
     return this.#overlapped
   }
 
-  /** The span of a running attempt. */
+  /** Returns the span of a running attempt. */
   running(namespace: string, id: string, attempt: number): Span | undefined {
     return this.#attempts.get(attemptKey({ namespace, id, attempt }))
   }
@@ -68,7 +68,7 @@ export class Spans {
       const ambient = context.active()
       const span = new AttemptSpan(() => this.#start(attempted, delivery, ambient), { isWrapped: true })
       const key = this.#add(attempted, span)
-      // No handler runs otherwise, and the attempt is not observed to start.
+      // Attempts with another decision run no handler, so no observation begins their span.
       if (attempt.decision !== 'run') span.begin()
       const running = context.with(trace.setSpan(ambient, span), run, undefined, delivery, attempt, limit)
       // A run never rejects.
@@ -105,7 +105,7 @@ export class Spans {
     }
   }
 
-  /** Returns its key. */
+  /** Adds the span of an attempt. Returns its key. */
   #add(attempted: Attempted, span: AttemptSpan): string {
     const key = attemptKey(attempted)
     const other = this.#attempts.get(key)
@@ -139,7 +139,7 @@ export class Spans {
     const producer = delivery?.trace && remoteContext(delivery.trace)
     // Retries link to the same request: the entry stays until the event is finished.
     const accepted = this.#accepted.get(eventKey(attempted))
-    // The active span belongs to another event otherwise: attempts start in turn, from one queue.
+    // The active span may belong to another event otherwise: attempts start one after another, from one queue.
     const ambient = delivery?.asyncContext === undefined ? ROOT_CONTEXT : active
     const origin = parent === 'child' ? (producer ?? accepted) : undefined
     const attributes = eventAttributes('process', attempted)

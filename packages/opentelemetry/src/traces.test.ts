@@ -14,7 +14,7 @@ const CHILD = { parent: 'child' } as const
 useContextManager()
 
 describe('a process span', () => {
-  it('links to the trace of the request, over retries too', async () => {
+  it("links to the request's trace, even over retries", async () => {
     const { receiver, deliver, spansOf } = setUp({ retry: { attempts: 2, minDelay: '1ms' } })
     receiver.on('*', () => {
       throw new Error('no')
@@ -32,7 +32,7 @@ describe('a process span', () => {
     expect(spansOf('process')).toHaveLength(2)
   })
 
-  it("is a child of the request's trace with parent: 'child', and links to it as the conventions want", async () => {
+  it("is a child of the request's trace with parent: 'child', and links to it as the conventions require", async () => {
     const { receiver, deliver, spansOf } = setUp({}, undefined, CHILD)
     await deliver('evt_1', { headers: sampled })
     await receiver.close()
@@ -42,7 +42,7 @@ describe('a process span', () => {
     expect(span?.links[0]?.context.spanId).toBe(SPAN)
   })
 
-  it("is a child of the accept span with parent: 'child' where no trace came with the request", async () => {
+  it("is a child of the accept span with parent: 'child' if the request has no trace", async () => {
     const { receiver, deliver, spansOf } = setUp({}, undefined, CHILD)
     await deliver('evt_1')
     await receiver.close()
@@ -54,7 +54,7 @@ describe('a process span', () => {
     `00-${TRACE}-${SPAN}-01-more`,
     `00-${'0'.repeat(32)}-${SPAN}-01`,
     `${sampled.traceparent}, x`,
-  ])('has nothing of the malformed traceparent %s', async traceparent => {
+  ])('ignores the malformed traceparent %s', async traceparent => {
     const { receiver, deliver, spansOf } = setUp({}, undefined, CHILD)
     expect((await deliver('evt_1', { headers: { traceparent } })).status).toBe(202)
     await receiver.close()
@@ -74,7 +74,7 @@ describe('a process span', () => {
     expect(handled).toEqual([TRACE, TRACE])
   })
 
-  it('follows the own decision at receipt, where a local span continues the trace unsampled', async () => {
+  it('follows the local sampling decision if a local span continues the trace', async () => {
     const sampler = new ParentBasedSampler({
       root: new AlwaysOnSampler(),
       remoteParentSampled: new AlwaysOffSampler(),
@@ -88,7 +88,7 @@ describe('a process span', () => {
     expect(spansOf('process')).toEqual([])
   })
 
-  it('links to the active span of the request where the sender has no trace', async () => {
+  it("links to the request's active span if the sender has no trace", async () => {
     const { receiver, deliver, tracer, spansOf } = setUp()
     const request = tracer.startSpan('POST /')
     await context.with(trace.setSpan(context.active(), request), () => deliver('evt_1'))
@@ -96,7 +96,7 @@ describe('a process span', () => {
     expect(spansOf('process')[0]?.links[0]?.context.spanId).toBe(request.spanContext().spanId)
   })
 
-  it("is within the request's own span where the reply waits for the handlers", async () => {
+  it("is within the request's own span if the reply waits for the handlers", async () => {
     const { receiver, deliver, tracer, spansOf } = setUp({ acknowledge: 'after-processing' })
     const request = tracer.startSpan('POST /')
     await context.with(trace.setSpan(context.active(), request), () => deliver('evt_1', { headers: sampled }))
@@ -106,7 +106,7 @@ describe('a process span', () => {
     expect(span?.links.map(link => link.context.spanId)).toEqual([SPAN])
   })
 
-  it('is active for handlers, onUnhandled, onError and onDeadLetter, and in what the receiver logs', async () => {
+  it("is active for handlers, onUnhandled, onError and onDeadLetter, and for the receiver's logs", async () => {
     const seen: [string, string | undefined][] = []
     const see = (where: string) => void seen.push([where, trace.getActiveSpan()?.spanContext().spanId])
     const logger = { info() {}, warn: () => see('warn'), error: () => see('error') }
@@ -149,7 +149,7 @@ describe('a process span', () => {
     expect(spansOf('process')[0]?.events.map(({ name }) => name)).toEqual(['exception'])
   })
 
-  it('is the one that its own handlers see, where several events run together', async () => {
+  it('is the span that its own handlers see when several events run together', async () => {
     const { receiver, deliver, spansOf } = setUp()
     const contexts: unknown[] = []
     receiver.on('*', () => void contexts.push(trace.getActiveSpan()?.spanContext().spanId))
@@ -158,7 +158,7 @@ describe('a process span', () => {
     expect(contexts).toEqual(spansOf('process').map(span => span.spanContext().spanId))
   })
 
-  it('has no trace of another process where a second observer calls this one, and is there all the same', async () => {
+  it('exists without a remote trace if a second observer calls this one', async () => {
     const { receiver, spansOf, telemetry } = setUp({ observe: one => telemetry(one) })
     await handle(receiver, 'evt_1', { headers: sampled })
     await receiver.close()

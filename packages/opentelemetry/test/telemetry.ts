@@ -23,10 +23,10 @@ import {
 
 import { afterAll, beforeAll } from 'vitest'
 
-/** The default of SDKs: a trace is sampled if its parent is. */
+/** The SDKs' default: a trace is sampled if its parent is. */
 export const parentBased: Sampler = new ParentBasedSampler({ root: new AlwaysOnSampler() })
 
-/** What every Node SDK sets up. Call it once in a file of tests. */
+/** Sets up a context manager, as every Node SDK does. Call it once per test file. */
 export function useContextManager(): void {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 const secret = 'whsec_0123456789abcdef'
 const logger = { info() {}, warn() {}, error() {} }
 
-test('works with the receiver of an adapter, and with a fake clock', async () => {
+test("works with an adapter's receiver, and with a fake clock", async () => {
   const clock = fakeClock('2026-03-01T12:00:00Z')
   const hooks = webhooks({ secret, logger, clock })
   const handler = vi.fn()

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const run = promisify(execFile)
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 
-/** As a set-up file of a test runner leaves the globals, before the first import of a package. */
+/** Fakes the timers as a test runner's setup file does, before the first import of a package. */
 const FAKED = `
 const never = () => ({ unref() {}, ref() {}, refresh() {} })
 for (const name of ['setTimeout', 'setInterval', 'setImmediate']) globalThis[name] = never
@@ -23,7 +23,7 @@ async function runFaked(script: string): Promise<string> {
   return (await run(process.execPath, args, { cwd: HERE, timeout: 30_000 })).stdout.trim()
 }
 
-test('a delivery is handled, and its duplicate recognised, with timers faked before the import', async () => {
+test('a delivery is handled, and its duplicate recognized, with timers faked before the import', async () => {
   const script = `
     receiver.on('*', async () => {})
     const hooks = testReceiver(receiver, { secret })
@@ -33,7 +33,7 @@ test('a delivery is handled, and its duplicate recognised, with timers faked bef
   expect(await runFaked(script)).toBe('handled duplicate')
 })
 
-test('a retry that waits by a faked timer rejects with what to do', async () => {
+test('a retry that waits for a faked timer rejects with advice', async () => {
   const script = `
     receiver.on('*', () => { throw new Error('the CRM is away') })
     const hooks = testReceiver(receiver, { secret, timeout: '200ms' })

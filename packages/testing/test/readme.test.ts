@@ -13,8 +13,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const run = promisify(execFile)
 const blocks = readmeBlocks('packages/testing/README.md', 'handlers')
 /**
- * Without the variables that this Vitest sets for its children, and with the one that the README of the project tells
- * its readers to set.
+ * Excludes the variables that this Vitest sets for its children, and includes the one that the project's README tells
+ * readers to set.
  */
 const env = { PATH: process.env['PATH'], SIGNING_SECRET: 'only-for-trying-it-out' }
 
@@ -24,7 +24,7 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(HERE, '.readme-'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
-  // Otherwise Vitest would use the one of this repository.
+  // Otherwise Vitest would use this repository's configuration.
   await writeFile(join(folder, 'vitest.config.js'), 'export default {}')
   for (const { flags, text } of blocks) await writeFile(join(folder, flags['file'] as string), `${text}\n`)
 })
@@ -35,14 +35,14 @@ function fileFor(runner: string): string {
   return blocks.find(({ flags }) => flags['runner'] === runner)?.flags['file'] as string
 }
 
-test('the unit test of the README passes with node:test', async () => {
-  // Well below the 20 seconds after which a lease is renewed: an idle receiver lets its process end.
+test("the README's unit test passes with node:test", async () => {
+  // Well below the 20 seconds until a lease is renewed: an idle receiver lets its process end.
   const options = { cwd: folder, env, timeout: 15_000 }
   const { stdout } = await run(process.execPath, ['--test', fileFor('node')], options)
   expect(stdout).toMatch(/pass 1\b/)
 })
 
-test('the unit test of the README passes with Vitest', async () => {
+test("the README's unit test passes with Vitest", async () => {
   const args = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, fileFor('vitest')]
   const { stdout } = await run(process.execPath, args, { cwd: folder, env })
   expect(stdout).toMatch(/1 passed/)

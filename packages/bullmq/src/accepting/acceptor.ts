@@ -23,7 +23,7 @@ const MAX_TRIES = 3
 const REPLICA_FIX =
   'a pooler may be sending queries to a lagging replica; send every statement to the primary'
 
-/** Step 8: a delivery becomes a job, once. */
+/** Step 8: turns each delivery into one job. */
 export class Acceptor {
   readonly #engine: Engine
   readonly #policy: ProcessingPolicy
@@ -32,7 +32,7 @@ export class Acceptor {
   readonly #capacity: CapacityCounter
   readonly #flights = new SingleFlight(delivery => this.#acceptWithinDeadline(delivery))
   readonly #adds: GroupCommit<NewJob, boolean | KnownJob>
-  /** Lookups are batched: one by one, they would cost a busy server more than the deliveries do. */
+  /** Batches lookups: one by one, they would cost a busy server more than the deliveries. */
   readonly #lookups: GroupCommit<string, KnownJob | undefined>
   readonly #jobOptions: JobsOptions
   readonly #newToken = createTokens()
@@ -126,7 +126,7 @@ export class Acceptor {
   }
 
   #add(job: NewJob): Promise<boolean | KnownJob> {
-    // Under telemetry, each add is a span of its own delivery, so it is made in that delivery's context.
+    // Each add is a span of its delivery under telemetry, so it runs in that delivery's context.
     return this.#engine.traced ? this.#engine.add([job])[0]! : this.#adds.submit(job)
   }
 

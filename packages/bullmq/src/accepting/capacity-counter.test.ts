@@ -27,7 +27,7 @@ async function aFullCounter(engine: ReturnType<typeof anEngine>, capacity: numbe
   return counter
 }
 
-it('gives away the room that a count found once', async () => {
+it('reserves the room that a count found only once', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 10)
   for (let i = 0; i < 10; i++) counter.release()
@@ -36,7 +36,7 @@ it('gives away the room that a count found once', async () => {
   expect(reserved.filter(Boolean)).toHaveLength(3)
 })
 
-it('gives no room away before the first count, and gives it if that fails', async () => {
+it('waits for the first count before it reserves, and reserves if that count fails', async () => {
   const engine = anEngine(3)
   const counter = new CapacityCounter(engine, 4, DEADLINE_MS)
   const reserved = await Promise.all([counter.reserve(), counter.reserve()])
@@ -45,14 +45,14 @@ it('gives no room away before the first count, and gives it if that fails', asyn
   expect(await new CapacityCounter(broken, 4, DEADLINE_MS).reserve()).toBe(true)
 })
 
-it('counts what is being added twice rather than not at all', async () => {
+it('prefers counting pending adds twice to missing them', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 10)
   engine.unfinished = 0
   expect(await counter.reserve()).toBe(false)
 })
 
-it('no longer counts what was not added in the end', async () => {
+it('stops counting events that were not added in the end', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 10)
   for (let i = 0; i < 10; i++) counter.release()
@@ -60,7 +60,7 @@ it('no longer counts what was not added in the end', async () => {
   expect(await counter.reserve()).toBe(true)
 })
 
-it('knows that the engine is full without asking it, and while it is asked', async () => {
+it('reports a full engine without a query, and during one', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 3)
   const { counts } = engine
@@ -77,7 +77,7 @@ it('knows that the engine is full without asking it, and while it is asked', asy
   expect(engine.counts).toBe(counts + 1)
 })
 
-it('rejects when the engine does not answer, and asks again', async () => {
+it('rejects if the engine does not reply, and counts again', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 3)
   engine.gate = new Promise(() => {})

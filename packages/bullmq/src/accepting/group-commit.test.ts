@@ -42,7 +42,7 @@ function submitTo(send: (jobs: readonly NewJob[]) => Promise<boolean>[], deadlin
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-/** The deadline passes while another test runs. */
+/** Ignores the rejection: the deadline passes while another test runs. */
 const neverAnswered = (answer: Promise<boolean>) => void answer.catch(() => {})
 
 /** A server that has not replied to the first job yet, so that further jobs go in batches. */
@@ -54,7 +54,7 @@ function busyServer(deadlineMs = 1000) {
   return { batches, submit }
 }
 
-test('a job is sent at once while nothing is under way, and gets its own answer', async () => {
+test('a job is sent immediately if nothing is in progress, and gets its own result', async () => {
   const { batches, add } = heldServer()
   const submit = submitTo(add, 1000)
   for (const own of [true, false]) {
@@ -70,7 +70,7 @@ test('a job is sent at once while nothing is under way, and gets its own answer'
   expect(batches.at(-1)!.ids).toEqual(['b'])
 })
 
-test('jobs of one turn go together behind the first, and each gets its own answer', async () => {
+test('jobs of one turn follow the first in one batch, and each gets its own result', async () => {
   const { batches, add } = heldServer()
   const submit = submitTo(add, 1000)
   const answers = Promise.all([submit(job('a')), submit(job('b')), submit(job('c')), submit(job('d'))])
@@ -81,7 +81,7 @@ test('jobs of one turn go together behind the first, and each gets its own answe
   expect(await answers).toEqual([true, true, false, true])
 })
 
-test('what arrives while two batches are under way goes with the third', async () => {
+test('jobs that arrive while two batches are in progress join the third', async () => {
   const { batches, submit } = busyServer()
   const answers: Promise<boolean>[] = []
   for (const id of ['a', 'b', 'c', 'd']) {
@@ -96,7 +96,7 @@ test('what arrives while two batches are under way goes with the third', async (
   expect(await Promise.all(answers)).toEqual([false, false, false, false])
 })
 
-test('a batch has at most 100 jobs, and is full after its large bodies', async () => {
+test('a batch has at most 100 jobs, or fewer with large bodies', async () => {
   const { batches, submit } = busyServer()
   for (let i = 0; i < 150; i++) neverAnswered(submit(job(`small${i}`)))
   await turn()
@@ -112,7 +112,7 @@ test('a batch has at most 100 jobs, and is full after its large bodies', async (
   expect(other.batches.map(({ ids }) => ids)).toEqual([['a', 'b'], ['c']])
 })
 
-test('a job that fails leaves the others of its batch alone', async () => {
+test('a failing job does not affect the others in its batch', async () => {
   const { batches, submit } = busyServer()
   const answers = Promise.allSettled([submit(job('a')), submit(job('b')), submit(job('c'))])
   await turn()
@@ -121,7 +121,7 @@ test('a job that fails leaves the others of its batch alone', async () => {
   expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('a failure fails its own batch', async () => {
+test('a failure affects only its own batch', async () => {
   const { batches, submit } = busyServer()
   const failing = submit(job('a'))
   await turn()
@@ -133,7 +133,7 @@ test('a failure fails its own batch', async () => {
   expect(await fine).toBe(false)
 })
 
-test('a server that hangs blocks no later job', async () => {
+test('a hanging server does not block later jobs', async () => {
   const { batches, submit } = busyServer(50)
   const stuck = [submit(job('a'))]
   await turn()
@@ -146,7 +146,7 @@ test('a server that hangs blocks no later job', async () => {
   expect(await later).toBe(false)
 })
 
-test('a job that waited for longer than the deadline is rejected and not sent', async () => {
+test('a job that waits longer than the deadline is rejected without being sent', async () => {
   const { batches, submit } = busyServer(50)
   const answers = Array.from({ length: 450 }, (_, i) => submit(job(String(i))))
   const settled = await Promise.allSettled(answers)

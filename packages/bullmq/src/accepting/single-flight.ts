@@ -15,7 +15,7 @@ interface Flight {
  */
 export class SingleFlight {
   readonly #accept: Accept
-  /** Accepted deliveries by event key. */
+  /** Deliveries in progress, by event key. */
   readonly #flights = new Map<string, Flight>()
 
   constructor(accept: Accept) {

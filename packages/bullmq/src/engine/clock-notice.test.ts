@@ -7,7 +7,7 @@ function noticed(serverMs: number): readonly string[] {
   return notices.map(({ code, message }) => `${code} ${/(?:more than .*) that of Redis/.exec(message)?.[0]}`)
 }
 
-test('a clock that may differ by two seconds at most is not reported, however long the answer took', () => {
+test('a clock that may differ by two seconds or less is not reported, however long the reply took', () => {
   expect(noticed(98_000)).toEqual([])
   expect(noticed(103_500)).toEqual([])
 })
@@ -19,6 +19,6 @@ test('a clock that differs is reported with the direction, in coarse steps', () 
   expect(noticed(9_999_999)).toEqual(['clock_differs more than 3600 s behind that of Redis'])
 })
 
-test('a server that does not tell its time is not compared', () => {
+test('a server that does not report its time is not compared', () => {
   expect(noticed(Number.NaN)).toEqual([])
 })

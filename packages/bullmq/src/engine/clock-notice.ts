@@ -1,6 +1,6 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 
-/** Harmless difference: retries wait for seconds. */
+/** Reported differences. Less is harmless: retries wait for seconds. */
 const STEPS_S = [3600, 600, 60, 10, 2]
 
 /** Times, by this process's clock in milliseconds, at which the server's time was requested and received. */
@@ -24,7 +24,7 @@ export function clockNotice(
   return [
     {
       code: 'clock_differs',
-      message: `This process's clock is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if clocks differ. Synchronise both.`,
+      message: `This process's clock is more than ${step} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${server}: retries start too early or too late if clocks differ. Synchronize both.`,
     },
   ]
 }

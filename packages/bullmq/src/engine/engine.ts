@@ -34,7 +34,7 @@ export interface QueueWorker {
   waitUntilReady(): Promise<unknown>
   close(): Promise<void>
   disconnect(): Promise<void>
-  /** Resolves to the ids of the jobs that are no longer locked with their token. Rejects while the server is gone. */
+  /** Resolves to the ids of the jobs that are no longer locked with their token. Rejects if the server is unreachable. */
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
   /** Locks the job again for the attempt that had it, even if its lock has expired and the job waits. */
   relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
@@ -66,12 +66,12 @@ export interface Bite {
   /** Jobs that were handled before this are replaced by their ids. */
   readonly handledBefore: number
   readonly limit: number
-  /** `true` to prune even beside another process, because the server needs the memory now. */
+  /** `true` to prune even while another process does, because the server needs the memory now. */
   readonly isUrgent: boolean
 }
 
 /**
- * One inbox on BullMQ, with its connections: one queue, or several that share it. Both engines make the same promises.
+ * One inbox on BullMQ, with its connections: one queue, or several that share it. Both engines give the same guarantees.
  */
 export interface Engine {
   /** Name of its queue, or of the first of several. */
@@ -88,8 +88,7 @@ export interface Engine {
    */
   readonly refused?: Promise<never> | undefined
   /**
-   * Returns the cause of a failure: the first words of the server or the socket, if the client hides them behind its
-   * own.
+   * Returns the cause of a failure: the first error of the server or the socket, if the client hides it behind its own.
    */
   reasonOf(error: unknown): unknown
   /** Calls the listener when other processes use more queues than before. Present only if there can be several. */

@@ -17,7 +17,7 @@ function thereAndBack(body: Uint8Array) {
   return { data, delivery: readDelivery(job)! }
 }
 
-test('a delivery comes back from its job as it was, from a part of a larger buffer too', () => {
+test('a delivery is restored from its job unchanged, even from part of a larger buffer', () => {
   const { body, ...rest } = thereAndBack(delivery.body).delivery
   expect([...body]).toEqual([0, 255, 254, 10])
   const { body: _, ...sent } = delivery
@@ -37,12 +37,12 @@ test.each([
   ['a zero byte, which PostgreSQL cannot store in text', [0x7b, 0, 0x7d]],
   ['bytes that are not UTF-8', [0x7b, 0xff, 0xfe]],
   ['an encoded surrogate', [0xed, 0xa0, 0x80]],
-  ['nothing', []],
+  ['no bytes', []],
 ])('a body keeps its exact bytes with %s', (_, bytes) => {
   expect([...thereAndBack(Uint8Array.from(bytes)).delivery.body]).toEqual(bytes)
 })
 
-test('a trace context comes back with its delivery, and a damaged one does no harm', () => {
+test('a trace context is restored with its delivery, and a damaged one is ignored', () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const trace = { traceparent, tracestate: 'vendor=1' }
   const data = toJobData({ ...delivery, trace }, 'token', 1000)
@@ -59,11 +59,11 @@ test.each([
   ['of another producer', { id: 'e-1', data: { hello: 'world' } }],
   ['without data', { id: 'e-1', data: undefined }],
   ['whose data is text', { id: 'e-1', data: JSON.stringify(stored) }],
-  ['whose body is none', { id: 'e-1', data: { ...stored, body: { a: 1 } } }],
+  ['whose body is not text', { id: 'e-1', data: { ...stored, body: { a: 1 } } }],
   ['whose body is in an unknown form', { id: 'e-1', data: { ...stored, encoding: 'zstd' } }],
   ['whose time is a date', { id: 'e-1', data: { ...stored, receivedAt: new Date(0) } }],
   ['without a name', { id: 'e-1', name: undefined, data: stored }],
   ['with an id of its own', { id: '17', data: stored }],
-])('a job %s is no delivery', (_, job) => {
+])('a job %s is not a delivery', (_, job) => {
   expect(readDelivery({ name: 'x', ...job })).toBe(undefined)
 })

@@ -46,7 +46,7 @@ export interface JobOrder {
 export type EventQueue = Queue<JobData, unknown, string>
 export type EventJob = Job<JobData, unknown, string>
 
-/** Name of the backoff strategy. The failure brings the delay. */
+/** Name of the backoff strategy. The failure carries the delay. */
 export const BACKOFF = 'ackhook'
 /** BullMQ refuses ids that are all digits or contain a colon. A prefix rules out both for any key. */
 const ID_PREFIX = 'e-'
@@ -66,7 +66,7 @@ export function toJobData(delivery: Delivery, token: string, retentionMs: number
     : { ...head, body: bytes.toString('base64'), encoding: 'base64' }
 }
 
-/** A hash of the key: a PostgreSQL index stores neither every text nor a text of any length. */
+/** Hashes the key: PostgreSQL cannot index some texts, such as very long ones. */
 export function toJobOrder({ key, createdAt }: SerialOrder): JobOrder {
   // UTF-8 encodes all lone surrogates alike.
   return { key: createHash('sha256').update(key, 'utf16le').digest('base64url'), at: Math.trunc(createdAt) }
@@ -87,7 +87,7 @@ export function readDelivery({ id: jobId, name, data }: StoredJob): Delivery | u
   if (jobId?.startsWith(ID_PREFIX) !== true || typeof name !== 'string') return undefined
   if (typeof id !== 'string' || typeof namespace !== 'string' || typeof body !== 'string') return undefined
   if (typeof receivedAt !== 'number' || typeof fingerprint !== 'number') return undefined
-  // A later release may have added another one.
+  // A later release may have added another encoding.
   if (encoding !== 'utf8' && encoding !== 'base64') return undefined
   const bytes = Buffer.from(body, encoding)
   return {

@@ -16,7 +16,7 @@ function aBackend(most: number) {
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('so many commands run at a time, the others in their order, whether those before them fail or not', async () => {
+test('commands beyond the limit wait and run in order, whether earlier ones fail or not', async () => {
   const { run, under, started } = aBackend(2)
   const answers = ['a', 'b', 'c', 'd'].map(command => run(command))
   await turn()

@@ -15,7 +15,7 @@ export function lockByServerClock(backend: object): void {
   const run = bullmq.run.bind(bullmq)
   bullmq.run = (command, params) => {
     const take = TAKE[command]
-    // A later BullMQ that passes more arguments has its own way.
+    // BullMQ's own command runs with other arguments, as in a later BullMQ.
     return take?.values === params.length ? bullmq.query(take.text, params) : run(command, params)
   }
 }

@@ -58,7 +58,7 @@ BEGIN
     IF EXISTS (
       SELECT FROM job WHERE queue = v_job.queue AND ${KEY} = v_key AND ${IS_HEAD} AND id <> v_job.id
     ) THEN
-      -- A younger head that has not begun lets it go first. One that is just being taken has begun.
+      -- A younger head that has not begun moves behind this job. A head that is just being taken counts as begun.
       UPDATE job SET state = '${BEHIND}' WHERE queue = v_job.queue AND id = (
         SELECT id FROM job
          WHERE queue = v_job.queue AND ${KEY} = v_key AND ${IS_HEAD} AND id <> v_job.id

@@ -54,7 +54,7 @@ UPDATE job SET progress = $3::jsonb, attempts_made = $4 WHERE queue = $1 AND id 
 /** $1 queue, $2 id of the job. */
 const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
 
-/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute that is dropped, $6 received. */
+/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute to drop, $6 received. */
 const COUNT = `
 WITH dropped AS (DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= $5)
 INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered, received)

@@ -106,7 +106,7 @@ export async function createPostgresEngine(
   settings: EngineSettings,
   connection: PostgresConnectionOptions,
 ): Promise<Engine> {
-  // BullMQ imports it only later, and throws without a code.
+  // BullMQ imports `pg` only later, and its error has no code.
   if (!isPgPool(connection)) {
     await import('pg').catch(cause => {
       throw new ConfigurationError('postgres', "needs the package 'pg': npm install pg", {
@@ -144,7 +144,7 @@ class PostgresEngine implements QueueEngine {
     const backend = this.#queue.getBackend()
     useTypes(backend)
     retryDeadlocks(backend)
-    // A traced add arrives here.
+    // Traced adds call this.
     backend.addJob = async ({ name, data, opts }, jobId) => {
       await this.#accept([{ name, data: JSON.parse(data), opts: { ...opts, jobId } }])
       return jobId
@@ -331,7 +331,7 @@ class PostgresEngine implements QueueEngine {
     if (rows[0]?.isolation === 'read committed') return
     throw new ConfigurationError(
       'serializeBy',
-      `the isolation level of its user or database is '${rows[0]?.isolation}'; set default_transaction_isolation to 'read committed' for it`,
+      `the database user's isolation level is '${rows[0]?.isolation}'; set its default_transaction_isolation to 'read committed'`,
     )
   }
 
@@ -393,7 +393,7 @@ function isRefusedValue(error: unknown): boolean {
 function mayNotCreate(cause: unknown): AckhookError {
   return new AckhookError(
     'inbox_unavailable',
-    "The user in the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, then grant this user the rights on them.",
+    "The user in the option `postgres` may not create Ackhook's own tables and function in BullMQ's schema: start the inbox once with a user that may, then grant this user access to them.",
     { cause },
   )
 }

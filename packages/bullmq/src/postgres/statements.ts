@@ -83,7 +83,7 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
  * Requeues a dead letter. BullMQ's own function moves a job but leaves its data, so this first rewrites the job, if it
  * is dead. Its row stays locked until it is moved, and a second redelivery then finds it waiting. The statement names
  * the state so that the ordering key is locked first (`order-tables`). $1 queue, $2 id, $3 and $4 name and data of a
- * redelivery or nulls, $5 the time since which it waits, $6 its order.
+ * redelivery or nulls, $5 the start of its wait, $6 its order.
  */
 export const REQUEUE = `
 WITH dead AS (
@@ -96,8 +96,8 @@ WITH dead AS (
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
 
 /**
- * Requeues many dead letters in one statement. Locks them in one order, and waits for rows that another statement
- * holds: that statement may be rolled back. $1 queue, $2 ids, $3 the time since which they wait.
+ * Requeues many dead letters in one statement. Locks them in a fixed order, and waits for rows that another statement
+ * holds: that statement may be rolled back. $1 queue, $2 ids, $3 the start of their wait.
  */
 export const REQUEUE_MANY = `
 WITH found AS MATERIALIZED (
@@ -151,10 +151,10 @@ function lockMs(ms: string, now: string): string {
 }
 
 /**
- * Returns events whose lock has expired to the waiting ones, at their old place and with one more crash. BullMQ's own
- * statement reads every job of the queue, because its routing token is in no index, and puts the events behind all that
- * wait. All locks begin, end and expire by the server's clock: a worker whose own clock is ahead would take running
- * events from others. $1 queue.
+ * Returns events with expired locks to the queue, at their old place and with one more crash. BullMQ's own function
+ * reads every job of the queue, because no index has `stalled_marked`, and puts the events behind all waiting ones. All
+ * locks begin, end and expire by the server's clock: otherwise a worker whose clock is ahead would take running events
+ * from others. $1 queue.
  */
 export const RECLAIM: string = `
 WITH expired AS (
@@ -186,8 +186,8 @@ WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_to
 
 /**
  * Locks an event again for its attempt, unless another one has begun since. Returns a `Relocked`. A token begins with
- * its worker's id. $1 queue, $2 id, $3 token, $4 duration in milliseconds, $5 how many attempts have begun, $6 when the
- * last one did, $7 how many have ended before it, $8 the count of stalls.
+ * its worker's id. $1 queue, $2 id, $3 token, $4 duration in milliseconds, $5 number of attempts begun, $6 begin of the
+ * last one, $7 number ended before it, $8 stall count.
  */
 export const RELOCK: string = `
 WITH found AS (
@@ -228,7 +228,7 @@ remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETUR
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
 
 /**
- * Stores names among the remembered ids, whose own ids begin differently; both are pruned together. $1 queue, $2 keys,
+ * Stores names among the remembered ids, with a prefix that no id has; both are pruned together. $1 queue, $2 keys,
  * $3 ids of jobs, $4 expiry.
  */
 export const NAME_JOBS = `

@@ -4,18 +4,18 @@ SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS 
   OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL) AS missing`
 
 /**
- * Adds what BullMQ's tables lack. Even without its body, a finished job that only remembers an id takes 400 bytes with
- * its indexes, and each of BullMQ's counts reads it. A row of this table takes 210 bytes, and `job` holds unfinished
- * work only.
+ * Creates a table of remembered ids and a function that adds jobs. Even without its body, a finished job that only
+ * remembers an id takes 400 bytes with its indexes, and each of BullMQ's counts reads it. A row of this table takes 210
+ * bytes, and `job` holds unfinished work only.
  *
  * The function adds jobs whose ids are neither jobs nor remembered, and returns the state of each id afterwards. It
  * reads the remembered ids both before and after the add: the add may wait for a job that is just being replaced by its
- * id, and then finds no job in its way. Each statement of a function sees the data committed when it begins. An id
+ * id, find it gone, and add another. Each statement of a function sees the data committed when it begins. An id
  * whose job is replaced between the last two statements is in neither result, and is looked up again.
  *
  * PostgreSQL keeps a function's plans in each connection. It would plan a list of ids anew at each call, and a plan
  * made while the table was small may later read all of it. So each id is looked up separately, behind `OFFSET 0`, which
- * keeps the planner from joining the whole table, and plans are made once. `jit` is off because the costs of unanalysed
+ * keeps the planner from joining the whole table, and plans are made once. `jit` is off because the costs of unanalyzed
  * tables, such as BullMQ's temporary ones, look high enough for the statement to be compiled. perf: note 38.
  *
  * A release that changes the function renames it: during a deployment, processes of both releases run side by side.

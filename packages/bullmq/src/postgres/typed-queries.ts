@@ -34,7 +34,7 @@ const asText: Parse = text => text
 const refuseBinary: Parse = () => {
   throw new ConfigurationError(
     'postgres',
-    'must not have binary: true, nor may pg.defaults: `pg` damages binary results by decoding them as text',
+    'must not have binary: true, here or in pg.defaults: `pg` damages binary results by decoding them as text',
   )
 }
 

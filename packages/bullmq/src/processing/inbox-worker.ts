@@ -25,7 +25,7 @@ import { type RunningAttempt, RunningAttempts, type Take } from './running-attem
 
 /** Time that withdrawn attempts have to end. */
 const GRACE_MS = 1000
-/** BullMQ's default of 15 s would leave the events waiting for that long after the server is back. */
+/** Delay of a retry. With BullMQ's default, events would wait up to 15 s after the server is back. */
 const RETRY_MS = 1000
 /**
  * BullMQ checks for expired locks this often. If the process that checked last is the one that died, the next check
@@ -47,7 +47,7 @@ export interface InboxWorkerOptions {
   readonly onTaken: () => () => void
   readonly minutes: MinuteCounter
   readonly outages: OutageLog
-  /** BullMQ could not take or record an event. It will try again. */
+  /** Reports that BullMQ could not take or record an event. BullMQ tries again. */
   readonly onError: (error: Error) => void
 }
 
@@ -112,7 +112,7 @@ export class InboxWorker {
     this.#worker.on('completed', () => this.#minutes.add('handled'))
     this.#worker.on('failed', job => {
       this.#outages.reset()
-      // One that is retried is not finished.
+      // A job that is retried is not finished.
       if (job?.finishedOn) this.#minutes.add('deadLettered')
     })
   }
@@ -132,8 +132,7 @@ export class InboxWorker {
       this.#givingBack = true
       this.#locks.abortAll(ABORT.drained)
       await settlesWithin(closed, GRACE_MS)
-      // Refuse them now, since a process may end right after its drain, and a server that hangs would never refuse
-      // them.
+      // Report these now: the process may end right after its drain, and a hanging server never refuses a record.
       for (const take of this.#completing) this.#loseCompletion(take, ABORT.drained())
       this.#worker.disconnect().catch(() => {})
     }
@@ -146,7 +145,7 @@ export class InboxWorker {
     try {
       await this.#run(job, token, onEnded)
     } catch (error) {
-      // Nothing is recorded any more.
+      // No record follows.
       if (error instanceof WaitingError || error instanceof DelayedError) onEnded()
       throw error
     }
@@ -187,7 +186,7 @@ export class InboxWorker {
   async #record(result: AttemptResult, job: EventJob, token: string, take: Take): Promise<void> {
     const { attempt, lock } = take
     if (result.outcome === 'postponed') return this.#postpone(result, job, token, lock)
-    // A job wrongly counted as postponed would only take up room, and its entry is dropped in time.
+    // A job wrongly counted as postponed only takes up room, and its entry is dropped later.
     if (attempt.routingToken > 0) this.#board.resume(job.id!).catch(() => {})
     if (result.outcome === 'completed') return
     if (attempt.decision === 'run' || result.outcome === 'dead') await this.#resetCrashCount(job, lock)
@@ -195,7 +194,7 @@ export class InboxWorker {
   }
 
   /**
-   * Begins an attempt, or continues the one that already runs here for this event: an event never runs beside itself.
+   * Begins an attempt, or continues the one that already runs here for this event: an event never runs twice at once.
    */
   async #begin(job: EventJob, token: string): Promise<Take> {
     const earlier = this.#running.earlier(job)
@@ -277,7 +276,7 @@ export class InboxWorker {
     throw retryError(result.error, result.delayMs)
   }
 
-  /** Delays the job. Neither attempts nor crashes count, since no handler ran. Another process may take it then. */
+  /** Delays the job. Neither attempts nor crashes count, since no handler ran. Another process may take the job then. */
   async #postpone(
     { delayMs, routingToken }: Postponed,
     job: EventJob,

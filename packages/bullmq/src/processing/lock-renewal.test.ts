@@ -45,7 +45,7 @@ function watched(): { attempt: Attempt; reasons: string[]; withdrawnAt: () => nu
   return { attempt, reasons, withdrawnAt: () => at }
 }
 
-test('a lock is renewed several times in its length, until its attempt has ended', async () => {
+test('a lock is renewed several times per lease, until its attempt has ended', async () => {
   // A machine that stalls for a lease would lose the lock, as it should.
   vi.useFakeTimers()
   const { locks, hold, asked } = locksOn(async () => [])
@@ -61,7 +61,7 @@ test('a lock is renewed several times in its length, until its attempt has ended
   expect(reasons).toEqual([])
 })
 
-test('the lock of an attempt whose end is being recorded is renewed, whatever the answers, and is not judged', async () => {
+test('while the end of an attempt is being recorded, its lock is renewed and not judged, whatever the replies', async () => {
   vi.useFakeTimers()
   const { locks, hold, asked } = locksOn(async jobIds => jobIds)
   const { attempt, reasons } = watched()
@@ -82,8 +82,8 @@ test('hundreds of attempts share one renewal', async () => {
   expect(asked[0]!.jobIds.length).toBe(500)
 })
 
-test('a lock that another worker has ends its own attempt at once, and no other', async () => {
-  // A machine that stalls would see it later, and lose the other lock too.
+test('a lock that another worker has immediately ends its own attempt, and no other', async () => {
+  // A machine that stalls would notice later, and lose the other lock too.
   vi.useFakeTimers()
   const { hold } = locksOn(async () => ['e-1'], 3000)
   const [one, two] = [watched(), watched()]
@@ -98,8 +98,8 @@ test('a lock that another worker has ends its own attempt at once, and no other'
 
 test.each([
   ['fails', () => Promise.reject(new Error('gone'))],
-  ['is not answered', () => new Promise<never>(() => {})],
-])('a renewal that %s is tried again until the lock must have expired', async (_, renew) => {
+  ['gets no reply', () => new Promise<never>(() => {})],
+])('a renewal that %s is repeated until the lock must have expired', async (_, renew) => {
   vi.useFakeTimers()
   const { hold, asked } = locksOn(renew)
   const { attempt, reasons, withdrawnAt } = watched()
@@ -127,7 +127,7 @@ test('a renewal that succeeds after failed ones keeps the lock', async () => {
 })
 
 // The machine may pause for a while too. The rest of the lease allows for that.
-test('an answer that arrived while the event loop was blocked counts', { timeout: 30_000 }, async () => {
+test('a reply that arrived while the event loop was blocked counts', { timeout: 30_000 }, async () => {
   const { hold, asked } = locksOn(async () => {
     if (asked.length > 1) return []
     await new Promise(setImmediate)
@@ -142,7 +142,7 @@ test('an answer that arrived while the event loop was blocked counts', { timeout
   expect(reasons).toEqual([])
 })
 
-test('a job that is taken once more is lost to the earlier attempt, whose end changes nothing', async () => {
+test('taking a job again withdraws the earlier attempt, whose end changes nothing', async () => {
   const { locks, hold, asked } = locksOn(async () => [])
   const [first, second] = [watched(), watched()]
   const earlier = hold('e-1', 't:0', first.attempt)
@@ -154,7 +154,7 @@ test('a job that is taken once more is lost to the earlier attempt, whose end ch
   expect(second.reasons).toEqual([])
 })
 
-test('a job that is taken once more before the reply about its recorded end arrives was lost to nobody', () => {
+test('taking a job again before the reply about its recorded end arrives withdraws no attempt', () => {
   const { locks, hold } = locksOn(async () => [])
   const [first, second] = [watched(), watched()]
   const onLost = vi.fn()
@@ -168,7 +168,7 @@ test('a job that is taken once more before the reply about its recorded end arri
   expect([second.reasons, later.lost]).toEqual([[], false])
 })
 
-test('an attempt that goes on under the lock of another take of its job is not withdrawn', async () => {
+test('an attempt that continues under a newer lock of its job is not withdrawn', async () => {
   vi.useFakeTimers()
   const { locks, hold, asked } = locksOn(async () => [])
   const { attempt, reasons } = watched()
@@ -181,9 +181,9 @@ test('an attempt that goes on under the lock of another take of its job is not w
 })
 
 test.each([
-  ['nobody has begun with', 'relocked', []],
-  ['another worker has', 'taken', ['lease_lost']],
-] as const)('after a stall of longer than a lease a job that %s is %s', async (_, found, expected) => {
+  ['no other worker has begun', 'relocked', []],
+  ['another worker has begun', 'taken', ['lease_lost']],
+] as const)('after a stall longer than a lease, a job that %s is %s', async (_, found, expected) => {
   const relock = vi.fn(async () => found)
   const { locks, hold, asked } = locksOn(async () => [], LEASE_MS, relock)
   const { attempt, reasons } = watched()
@@ -196,7 +196,7 @@ test.each([
   expect(lock.lost).toBe(expected.length > 0)
 })
 
-test('a lock of which the server says nothing after a stall is lost after another lease', async () => {
+test('after a stall, a lock is lost if the server does not reply for another lease', async () => {
   const { hold } = locksOn(
     async () => [],
     LEASE_MS,
@@ -210,7 +210,7 @@ test('a lock of which the server says nothing after a stall is lost after anothe
   expect(withdrawnAt() - resumedAt).toBeGreaterThan(LEASE_MS - 5)
 })
 
-test('an answer about a released lock is ignored', async () => {
+test('a reply about a released lock is ignored', async () => {
   let answer: (lost: string[]) => void = () => {}
   const { locks, hold, asked } = locksOn(
     () =>

@@ -50,10 +50,10 @@ const RENEWALS_PER_LEASE = 8
  * runs twice in one process, the end of the first attempt ends the second one's renewal, whose lock then expires too.
  *
  * A renewal that fails or gets no reply is repeated until the lock must have expired. Then the attempt is withdrawn,
- * whatever the server would reply. After a stall of the event loop or the process nothing was tried, so the server is
+ * whatever the server would reply. After a stall of the event loop or the process no renewal was sent, so the server is
  * asked first: it may not have given the job to another worker. If the whole machine stalled, the reply may be late,
- * and is awaited for up to a lease: otherwise this process would take a job that it has withdrawn, and run it beside
- * itself.
+ * and is awaited for up to a lease: otherwise this process would take a job that it has withdrawn, and run it twice at
+ * once.
  */
 export class LockRenewal {
   readonly #leaseMs: number

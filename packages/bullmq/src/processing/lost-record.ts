@@ -68,7 +68,7 @@ async function repeated(job: EventJob, record: Call, args: readonly unknown[], e
   const again = () => {
     // BullMQ added the failure before it could record it.
     job.stacktrace = [...stacktrace]
-    // A repeated call takes no next job along: after the drain, nothing would run that job.
+    // A repeated call fetches no next job: after the drain, nothing would run that job.
     return record(...args.slice(0, 2), false)
   }
   for (let tries = 0; ; tries++) {

@@ -12,7 +12,7 @@ function aLog() {
   return { observe, outages: new OutageLog(observe, 'work', { reasonOf: error => error }) }
 }
 
-test('each error of an outage is reported once, however long it lasts and often it occurs', () => {
+test('each error of an outage is reported once, however long it lasts and however often it occurs', () => {
   vi.useFakeTimers()
   const { observe, outages } = aLog()
   const reset = new Error('read ECONNRESET')
@@ -28,7 +28,7 @@ test('each error of an outage is reported once, however long it lasts and often 
 
 test.each([
   ['another error', (): void => {}, new Error('READONLY')],
-  ['the same error after a quiet time', (): unknown => vi.advanceTimersByTime(10_000), GONE],
+  ['the same error after a quiet period', (): unknown => vi.advanceTimersByTime(10_000), GONE],
 ])('%s is reported', (_, between, error) => {
   vi.useFakeTimers()
   const { observe, outages } = aLog()
@@ -38,7 +38,7 @@ test.each([
   expect(observe).toHaveBeenCalledTimes(2)
 })
 
-test('the same error is reported again after the engine has answered', () => {
+test('the same error is reported again after the engine has replied', () => {
   const { observe, outages } = aLog()
   outages.report(GONE)
   outages.reset()

@@ -15,7 +15,7 @@ export interface RunningAttempt {
 export interface Take extends RunningAttempt {
   /** `true` if this process has taken the job again, and continues the attempt under its new lock. */
   readonly isSuperseded: boolean
-  /** Resolves when it is. */
+  /** Resolves when `isSuperseded` becomes `true`. */
   readonly superseded: Promise<void>
 }
 
@@ -29,8 +29,8 @@ interface OwnTake extends Take {
 
 /**
  * This process's attempts by job. After a stall of the whole process its locks have expired, and it may take its own
- * jobs again while their handlers still run. Each attempt then continues under the new lock, and does not run beside
- * itself.
+ * jobs again while their handlers still run. Each attempt then continues under the new lock, and no event runs twice
+ * at once.
  */
 export class RunningAttempts {
   readonly #takes = new Map<string, OwnTake>()

@@ -1,4 +1,4 @@
-/** Limits the attempts that this process runs at a time, over all queues. Others wait. */
+/** Limits the attempts that this process runs at a time, across all queues. Others wait. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

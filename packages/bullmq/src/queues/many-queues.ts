@@ -11,8 +11,8 @@ import type { QueueRecord } from './queue-record.ts'
 const REFRESH_MS = 5000
 
 /**
- * Several queues as one. The hash of an event's id determines its queue. An event is also looked up where earlier
- * numbers of queues placed it, if they were used within the retention. A query for a single event goes to all queues.
+ * Several queues as one. The hash of an event's id determines its queue. An event is also looked up in the queues that
+ * earlier numbers of queues determine, if used within the retention. A query for a single event goes to all queues.
  */
 export class ManyQueues implements Engine {
   readonly queues: QueueEngine[]
@@ -175,7 +175,7 @@ export class ManyQueues implements Engine {
     clearTimeout(this.#timer)
   }
 
-  /** Returns the queues that may have an event: the one that takes it now, and those that took it before. */
+  /** Returns the queues that may have an event: its current queue, and those by other numbers of queues. */
   #placesOf(jobId: string): readonly QueueEngine[] {
     const home = this.queues[placeOf(jobId, this.#count)]!
     if (this.#otherCounts.length === 0) return [home]
@@ -192,7 +192,7 @@ export class ManyQueues implements Engine {
     return answers
   }
 
-  /** Adds events that may still be in a queue of an earlier number. */
+  /** Adds events that may still be in a queue by an earlier number of queues. */
   async #addUnlessKnown(
     jobs: readonly NewJob[],
   ): Promise<ReadonlyMap<NewJob, boolean | KnownJob | Promise<boolean | KnownJob>>> {

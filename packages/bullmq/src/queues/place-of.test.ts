@@ -10,14 +10,14 @@ test.each([1, 2, 3, 8, 64])('jobs are spread evenly over %i queues', count => {
   for (const size of sizes) expect(Math.abs(size - share)).toBeLessThan(5 * Math.sqrt(share))
 })
 
-test('with more queues a job stays where it is or moves to a new one', () => {
+test('with more queues a job stays in its queue or moves to a new one', () => {
   for (const id of IDS) {
     const [before, after] = [placeOf(id, 4), placeOf(id, 8)]
     if (after < 4) expect(after).toBe(before)
   }
 })
 
-test('the place of an id is the same in every release', () => {
+test('an id has the same queue in every release', () => {
   expect(IDS.slice(0, 12).map(id => placeOf(id, 8))).toMatchInlineSnapshot(`
     [
       7,

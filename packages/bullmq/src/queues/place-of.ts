@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * Returns the queue of a job, one of `count`: the one with the greatest weight. When a queue is added, only those jobs
- * move for which it has the greatest weight.
+ * Returns the queue of a job, one of `count`: the one with the greatest weight. Only jobs for which a new queue has the
+ * greatest weight move to it.
  */
 export function placeOf(jobId: string, count: number): number {
   const hash = crc32(jobId)

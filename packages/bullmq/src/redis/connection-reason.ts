@@ -14,10 +14,10 @@ const MAX_READ = 65_536
 const HAD_NO_CONNECTION =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request)/
 
-/** Finds out why a client has no connection: from the server's first words, or else from the socket's error. */
+/** Finds out why a client has no connection: from the server's first reply, or else from the socket's error. */
 export class ConnectionReason {
   #reason: Error | undefined
-  /** Nothing has failed in this attempt to connect. */
+  /** `true` while nothing has failed in this attempt to connect. */
   #isFirst = true
   #stopReading = (): void => {}
 

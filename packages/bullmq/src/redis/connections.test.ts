@@ -6,7 +6,7 @@ test.each([
   ['deliveries', FOR_DELIVERIES],
   ['the worker', FOR_WORK],
 ])(
-  'the connections for %s ask the masters of a cluster, and connect to a node for a command only',
+  'the connections for %s read from the masters of a cluster, and connect to a node only for a command',
   async (_, use) => {
     const users = new Cluster([{ host: '127.0.0.1', port: 1 }], { scaleReads: 'slave', lazyConnect: true })
     const connect = await connector(users)

@@ -7,7 +7,7 @@ local function sizeOf(id)
   local key = prefix .. id
   return redis.call('HSTRLEN', key, 'data') + redis.call('HSTRLEN', key, 'failedReason') + ${JOB_BYTES}
 end
--- Everything but the body, as its data was written; by parsing it where somebody has changed it.
+-- Cuts the body from the text as this package wrote it. Parses data that somebody has changed.
 local function withoutBody(data)
   local at = data:find(',"body":"', 1, true)
   if at then return data:sub(1, at) .. '"body":""}' end
@@ -35,7 +35,7 @@ local isNewest, at, after, most, slice, first = ARGV[3] == 'newest', ARGV[4], AR
 local range = isNewest and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE'
 local places = {}
 if at ~= '' then
-  -- Those that died in the same millisecond, by the bytes of their ids.
+  -- Dead letters of the same millisecond are ordered by the bytes of their ids.
   for _, id in ipairs(redis.call(range, KEYS[1], at, at)) do
     local isAfter
     if isNewest then isAfter = id < after else isAfter = id > after end
@@ -55,7 +55,7 @@ for _, place in ipairs(places) do
   if #found == most or not fits then break end
   local job = read(place[1], place[2])
   looked = looked + 1
-  -- One that was added again after Redis had lost it waits, and is in this list by mistake.
+  -- A job that was added again after Redis had lost it is waiting, and is in this list by mistake.
   if job[7] or not job[8] then
     bytes = bytes + size
     found[#found + 1] = job

@@ -22,7 +22,7 @@ test.each([
     { queue: '{hooks}', prefix: 'a{b}c' },
     { queue: '{hooks}', prefix: 'a{b.3}c' },
   ],
-])('the number of a queue is in the hash tag of %o where there is one', (place, third) => {
+])('the number of a queue is in the hash tag of %o if there is one', (place, third) => {
   expect(numberedQueue(place, 1)).toEqual(place)
   expect(numberedQueue(place, 3)).toEqual(third)
 })

@@ -29,7 +29,7 @@ export function parsableJobs(backend: object): void {
   }
 }
 
-/** Alternating names and values of the job that a script has taken. */
+/** Replaces unparsable values. The fields are alternating names and values of the job that a script has taken. */
 function makeParsable(fields: unknown[]): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [name, value] = [String(fields[i]), String(fields[i + 1])]

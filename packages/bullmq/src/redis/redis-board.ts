@@ -16,7 +16,7 @@ local function text(number) return string.format('%.0f', number) end
 `
 /** Expiry of the list if no process renews it, as after the last process of a service. */
 const KEEP_POSTPONED_MS = 3_600_000
-/** Overdue jobs that one publication looks at. */
+/** Overdue jobs that one publication checks. */
 const SWEEP = 100
 
 /**
@@ -24,8 +24,8 @@ const SWEEP = 100
  * without free memory, on which a process must be able to start too.
  *
  * KEYS: processes by expiry, their published texts, postponed jobs by due time. ARGV: id, JSON, how long to keep it,
- * when a postponed job is stale, the prefix of the queue's keys, from which and how many overdue jobs to look at.
- * Returns where to go on, since a backlog may hold more overdue jobs than that.
+ * when a postponed job is stale, the prefix of the queue's keys, the first overdue job to check, and how many.
+ * Returns the first one for the next publication, since a backlog may hold more overdue jobs.
  */
 const PUBLISH = `${NOW}
 redis.call('ZREM', KEYS[1], ARGV[1])

@@ -242,7 +242,7 @@ class RedisEngine implements QueueEngine {
   }
 
   isFull(error: unknown): boolean {
-    // Scripts can fail this way too, with text of Redis' own in front.
+    // Scripts can fail this way too, with a prefix from Redis.
     return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
@@ -259,7 +259,7 @@ class RedisEngine implements QueueEngine {
       connection['eval'](MAKE_NEXT_DUE, 2, ...keys, Date.now()).catch(() => {})
     })
     return Object.assign(worker, {
-      // BullMQ's close would wait for the blocking connection while Redis is gone.
+      // BullMQ's close would wait for the blocking connection while Redis is unreachable.
       close: () => {
         for (const one of blocking) {
           // BullMQ reconnects an empty cluster before it blocks, even one that its own close has just emptied.
@@ -298,7 +298,7 @@ class RedisEngine implements QueueEngine {
   /** Returns a notice if Redis has lost the queue's data since the last call. */
   async #emptied(): Promise<readonly StoreNotice[]> {
     const asked = this.#client['eval'](MARK, 1, this.#key('ackhook-mark'), randomUUID())
-    // A tool may be allowed to read only.
+    // A tool may have read-only access.
     const found: unknown = await asked.catch(() => undefined)
     if (typeof found !== 'string') return []
     const before = this.#mark

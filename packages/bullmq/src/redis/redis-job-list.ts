@@ -19,7 +19,7 @@ type Reply = readonly [string, ...(string | null)[]]
 
 /**
  * Dead letters are in a sorted set, and running jobs in a short list. Waiting jobs are in a list without an order by
- * age or an index by id, beside a set of delayed jobs, so no page of them could be stable.
+ * age or an index by id, next to a set of delayed jobs, so no page of them could be stable.
  */
 export class RedisJobList {
   readonly #client: RedisConnectionClient

@@ -40,7 +40,7 @@ return found
  * A round also ends after a number of bytes, because Redis serves no other client meanwhile. A process that replaced
  * jobs has the next turn for two seconds: rounds of several processes would add up.
  *
- * KEYS: the handled jobs, whose turn it is. ARGV: the prefix of the queue's keys, the time until which they were
+ * KEYS: the handled jobs, the process that has the turn. ARGV: the prefix of the queue's keys, the time until which they were
  * handled, the time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns the number of
  * jobs.
  */
@@ -61,7 +61,7 @@ for i = 1, #handled, 2 do
   end
   if token then
     redis.call('DEL', key, key .. ':logs')
-    -- By the clocks of two workers: a wrong one must not end a retention.
+    -- The age is by the clocks of two workers: a wrong one must not end a retention.
     local age = math.max(0, math.min(ARGV[3] - handled[i + 1], ${MAX_AGE_MS}))
     local left = math.floor(retention - age)
     if left > 0 then
@@ -73,7 +73,7 @@ for i = 1, #handled, 2 do
 end
 -- Jobs of another producer stay.
 if removed == 0 then return 0 end
--- After what was removed even a Redis without free memory allows this.
+-- After a removal even a Redis without free memory allows this.
 redis.pcall('SET', KEYS[2], ARGV[6], 'PX', 2000)
 return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
@@ -87,7 +87,7 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
  * paused.
  *
  * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue. ARGV: the id of the job, the
- * time since which it waits; its new name and data, or nothing more.
+ * start of its wait; optionally its new name and data.
  */
 export const REQUEUE = `
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -149,7 +149,7 @@ sample(redis.call('LRANGE', KEYS[1], -ARGV[2], -1))
 sample(redis.call('LRANGE', KEYS[2], -ARGV[2], -1))
 sample(redis.call('LRANGE', KEYS[5], -ARGV[2], -1))
 sample(redis.call('ZREVRANGE', KEYS[3], 0, ARGV[2] - 1))
--- Those that are due next failed most recently, as far as their delays are alike.
+-- With similar delays, the jobs that are due next failed most recently.
 local failure = false
 for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, ARGV[2] - 1)) do
   failure = failure or redis.call('HGET', ARGV[1] .. id, 'failedReason')
@@ -178,13 +178,12 @@ return lost
 `
 
 /**
- * Locks a job again for its attempt. In one step with the proof that no other attempt has begun since: a job that
- * waits, because its lock has expired, may be taken at any time. BullMQ returns such a job to the end of the list,
+ * Locks a job again for its attempt. Checks in the same step that no other attempt has begun since: a job that waits,
+ * because its lock has expired, may be taken at any time. BullMQ returns such a job to the end of the list,
  * where LREM begins. A full Redis checks for memory until the first write, and LREM needs none.
  *
- * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, how
- * many attempts have begun, when the last one did, how many have ended before it, the count of stalls. Returns a
- * `Relocked`.
+ * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, number
+ * of attempts begun, begin of the last one, number ended before it, stall count. Returns a `Relocked`.
  */
 export const RELOCK = `
 local begun, at, ended = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn', 'atm'))
@@ -216,7 +215,7 @@ end
 /**
  * Lets a worker take events from a Redis without free memory. BullMQ's script begins with a command that such a Redis
  * refuses, unless a delayed job is due: the script removes that job first, and commands after a removal are allowed. So
- * the next waiting job is made one that is due. A worker that has taken one job takes the next as it completes it.
+ * this makes the next waiting job due. A worker that has taken one job takes the next as it completes it.
  *
  * KEYS: the waiting jobs, the delayed jobs. ARGV: the time now.
  */

@@ -40,7 +40,7 @@ function pruning(handled: number, { retentionMs = DAY_MS, biteMs = 20 } = {}) {
   return { engine, pruner, bites, errors }
 }
 
-test('what was handled is pruned once a second, and stays whole for 10 s', async () => {
+test('handled events are pruned once a second, and stay complete for 10 s', async () => {
   const { bites } = pruning(0)
   await vi.advanceTimersByTimeAsync(10_000)
   expect(bites.length).toBeGreaterThanOrEqual(9)
@@ -50,13 +50,13 @@ test('what was handled is pruned once a second, and stays whole for 10 s', async
   }
 })
 
-test('an event with a shorter retention stays whole no longer than that', async () => {
+test('an event with a shorter retention stays complete no longer than that', async () => {
   const { bites } = pruning(0, { retentionMs: 300 })
   await vi.advanceTimersByTimeAsync(2000)
   expect(bites[0]!.now - bites[0]!.handledBefore).toBe(300)
 })
 
-test('much is pruned in small bites, for a quarter of the time', async () => {
+test('many events are pruned in small rounds, for a quarter of the time', async () => {
   const { engine, bites } = pruning(10_000)
   await vi.advanceTimersByTimeAsync(10_000)
   expect(engine.handled).toBe(0)
@@ -65,7 +65,7 @@ test('much is pruned in small bites, for a quarter of the time', async () => {
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(59)
 })
 
-test('bites that wait for the server are not far apart, so that a busy queue does not outrun them', async () => {
+test('rounds that wait for the server follow closely, so that a busy queue does not outgrow them', async () => {
   const { bites } = pruning(10_000, { biteMs: 900 })
   await vi.advanceTimersByTimeAsync(11_000)
   const pauses = bites.slice(1).map(({ at }, i) => at - bites[i]!.at - 900)
@@ -73,7 +73,7 @@ test('bites that wait for the server are not far apart, so that a busy queue doe
   expect(Math.max(...pauses)).toBeLessThanOrEqual(101)
 })
 
-test('a server without memory is relieved of all that was handled, at once and only until that is done', async () => {
+test('a server without memory is relieved of all handled events immediately, and only until they are gone', async () => {
   const { pruner, bites } = pruning(600)
   await vi.advanceTimersByTimeAsync(100)
   pruner.relieve(new Error('another'))
@@ -90,7 +90,7 @@ test('a server without memory is relieved of all that was handled, at once and o
   expect(bites.at(-1)).toMatchObject({ isUrgent: false })
 })
 
-test('an error is reported, and pruning goes on', async () => {
+test('an error is reported, and pruning continues', async () => {
   const { engine, bites, errors } = pruning(0)
   engine.fails = true
   await vi.advanceTimersByTimeAsync(3000)
@@ -101,7 +101,7 @@ test('an error is reported, and pruning goes on', async () => {
   expect(bites.length).toBeGreaterThan(length)
 })
 
-test('nothing is pruned after the end', async () => {
+test('nothing is pruned after stop', async () => {
   const { pruner, bites } = pruning(10_000)
   await vi.advanceTimersByTimeAsync(1500)
   const stopped = pruner.stop()

@@ -23,7 +23,7 @@ const CLOSE_MS = 1000
 type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
 
 /**
- * Replaces handled events by their ids, and forgets ids whose retention is over, in small rounds beside other work.
+ * Replaces handled events by their ids, and forgets ids whose retention is over, in small rounds alongside other work.
  * BullMQ's own removal runs inside completions. On PostgreSQL it has no limit, so when many ids expire together no
  * completion ends for minutes. On Redis it runs only when another event is handled, so a full Redis never recovers.
  */

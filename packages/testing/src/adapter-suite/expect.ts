@@ -24,7 +24,7 @@ export async function expectAccepted(
   await whenHandled(target, event)
 }
 
-/** Resolves once a handler has received the event. A server that is tested from outside shows it by a duplicate. */
+/** Resolves once a handler has received the event. For a server tested from outside, a duplicate proves it. */
 export async function whenHandled(target: ServerTarget, { id, request }: SignedEvent): Promise<void> {
   const { url, handled } = target
   if (handled !== undefined) {
@@ -35,7 +35,7 @@ export async function whenHandled(target: ServerTarget, { id, request }: SignedE
   }
 }
 
-/** Throws if a handler has received the event. A server that is tested from outside must still accept it. */
+/** Throws if a handler has received the event. A server tested from outside must still accept the event. */
 export async function expectNotHandled(target: ServerTarget, id: string): Promise<void> {
   const { url, handled } = target
   if (handled === undefined) {

@@ -26,7 +26,7 @@ import {
   type SuiteReceiverOptions,
 } from './target.ts'
 
-/** Longer than a case waits for one reply and one handler. */
+/** Longer than any case waits for one reply and one handler. */
 const TIME_LIMIT_MS = 60_000
 
 const CASES = [
@@ -60,9 +60,9 @@ export function adapterSuite(options: AdapterSuiteOptions): SuiteCases {
 }
 
 /**
- * The cases of {@link adapterSuite} that a running server can be tested with from outside, in whatever it is written. It
- * must acknowledge at once, and a repeated delivery shows whether it has taken an event. Its handlers get the events
- * of the suite.
+ * The cases of {@link adapterSuite} that test a running server from outside, whatever language it is written in. It must
+ * acknowledge events at once: a repeated delivery shows whether it accepted an event. Its handlers get the suite's
+ * events.
  *
  * @example
  * const cases = serverSuite({ url: 'http://localhost:3000/webhooks', secret: process.env.SIGNING_SECRET ?? '' })
@@ -139,18 +139,18 @@ export interface AdapterSuiteOptions {
   /** Same, with a middleware or hook of the app that sets these headers on each reply before the handler is called. */
   openWithHeaders?(headers: Readonly<Record<string, string>>): MaybePromise<AdapterTarget>
   /**
-   * The same for a handler of Node's request and response. Its caller calls `onSettled` with the response as soon as
-   * the handler's promise has settled.
+   * Same as `open`, for a handler of Node's request and response. Its caller calls `onSettled` with the response as soon
+   * as the handler's promise has settled.
    */
   openAwaited?(onSettled: (response: AwaitedResponse) => void): MaybePromise<AdapterTarget>
   /**
-   * Returns a server with this receiver at `url`. It shows the request that the adapter passes to a receiver, and the
-   * reply that it sends.
+   * Returns a server with this receiver at `url`. The cases check the request that the adapter passes to the receiver,
+   * and the reply that it sends.
    */
   mount?(receiver: Receiver<never, never>): MaybePromise<MountedTarget>
-  /** Same as `open`, with an adapter made with these options, which include functions of the request's context. */
+  /** Same as `open`, with an adapter created with these options, which include functions of the request's context. */
   openWithOptions?(options: SuiteReceiverOptions): MaybePromise<AdapterTarget>
-  /** Same as `open` over HTTP/2 without TLS, if the framework can: an `http:` address, and no upgrade to it. */
+  /** Same as `open`, over HTTP/2 without TLS and without an upgrade, if the framework supports it. */
   openHttp2?(): MaybePromise<AdapterTarget>
   /** Same as `mount`, on a platform that calls `waitUntil` for work after the reply. */
   mountWithWaitUntil?(

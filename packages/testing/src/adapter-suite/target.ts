@@ -39,7 +39,7 @@ export interface AwaitedResponse {
   readonly writableFinished: boolean
 }
 
-/** A server as seen by a case. A server that is tested from outside has neither `parsedUrl` nor `handled`. */
+/** A server as seen by a case. A server tested from outside has neither `parsedUrl` nor `handled`. */
 export interface ServerTarget extends Closable {
   readonly url: string
   readonly secret: string

@@ -171,7 +171,7 @@ async function startHarness(inbox: Inbox, options: StartOptions): Promise<Harnes
   }
 }
 
-/** Publishes once. The case does the rest. */
+/** Publishes once. The case publishes anything further. */
 function sharingOf(own: PublishedHandlers): HandlerSharing & { board: PresenceStore | undefined } {
   return {
     published: own,

@@ -1,8 +1,8 @@
 import type { ProcessingPolicy } from '@ackhook/core/spi'
 
 /**
- * Creates a policy with which to start an inbox in a test: 16 events at a time, an hour of retention, five attempts
- * within 200 ms.
+ * Creates a policy for starting an inbox in a test: 16 events at a time, an hour of retention, five attempts within
+ * 200 ms.
  *
  * @example
  * const policy = makePolicy({ concurrency: 1 })

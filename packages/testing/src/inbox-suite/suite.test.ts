@@ -21,14 +21,14 @@ const HOOKS: InboxHooks = {
 }
 
 describe('the inbox suite', () => {
-  it('gives every case an id of its own, with all that it needs', () => {
+  it('gives every case a unique id, if all needs are met', () => {
     const cases = inboxSuite({ open, capabilities: EVERYTHING, ...HOOKS })
     expect(cases.notRun).toEqual([])
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
     for (const { timeLimitMs } of cases) expect(timeLimitMs).toBeGreaterThanOrEqual(60_000)
   })
 
-  it('says which capabilities and hooks are missing, and leaves out what needs them', () => {
+  it('lists missing capabilities and hooks, and omits the cases that need them', () => {
     const all = inboxSuite({ open, capabilities: EVERYTHING, ...HOOKS })
     const cases = inboxSuite({ open, capabilities: NOTHING })
     expect(cases.every(({ needs }) => needs.length === 0)).toBe(true)

@@ -1,11 +1,11 @@
 import type { Inbox, MaybePromise } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
-/** Promises of an inbox beyond the basic ones. The suite runs the cases of each. */
+/** Guarantees of an inbox beyond the basic ones. The suite runs the cases of each. */
 export interface InboxCapabilities {
   /** Accepted events survive the process: the next one continues with them. */
   readonly survives: boolean
-  /** Several processes may work on the same events at the same time. They share the event types that they handle. */
+  /** Several processes may handle the same events at the same time. They share the event types that they handle. */
   readonly shared: boolean
   /** Runs the events of each `order.key` one at a time. */
   readonly serialize: boolean
@@ -28,7 +28,7 @@ export interface InboxTarget extends Closable {
   createInbox(): MaybePromise<Inbox>
 }
 
-/** An inbox in a process that can be killed. {@link inboxProcess} makes one. */
+/** An inbox in a process that can be killed. {@link inboxProcess} creates one. */
 export interface MortalInbox {
   readonly inbox: Inbox
   /** Ends its process at once, as SIGKILL does. Resolves when the process has ended. */

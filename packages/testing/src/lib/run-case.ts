@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { SuiteCase } from './suite-case.ts'
 
-/** Runs a case and returns the reason if it fails. A case that has not ended after `limitMs` has failed. */
+/** Runs a case and returns the reason if it fails. A case that has not ended after `limitMs` fails. */
 export async function runCase(
   { run, timeLimitMs }: Pick<SuiteCase, 'run' | 'timeLimitMs'>,
   limitMs: number = timeLimitMs,

@@ -1,4 +1,4 @@
-/** Numbers from 0 (included) to 1 (excluded) that look random and repeat for the same seed. */
+/** Returns numbers from 0 (included) to 1 (excluded) that look random and repeat for the same seed. */
 export type Random = () => number
 
 /**

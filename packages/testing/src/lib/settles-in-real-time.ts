@@ -1,4 +1,4 @@
-// A test may have faked the global timers, even before this module was loaded.
+// Node's own timers: a test may have faked the global ones, even before this module was loaded.
 import { clearTimeout, setTimeout } from 'node:timers'
 
 /** Resolves to whether `promise` settles, either way, within `ms` of real time. Never rejects. */

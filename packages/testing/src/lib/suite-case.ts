@@ -1,15 +1,15 @@
 import type { MaybePromise } from '@ackhook/core'
 
-/** One promise, as a case for any test runner. `id` never changes its meaning. */
+/** One guarantee, as a case for any test runner. `id` never changes its meaning. */
 export interface SuiteCase {
   readonly id: string
-  /** The promise, as a sentence. */
+  /** The guarantee, as a sentence. */
   readonly name: string
   /** Capabilities and hooks that the case needs. Without them it is not run. */
   readonly needs: readonly string[]
   /** Time limit for the test runner in milliseconds: several times what the case takes on a busy machine. */
   readonly timeLimitMs: number
-  /** Resolves if the promise holds; otherwise rejects with a plain `Error` that says what happened instead. */
+  /** Resolves if the guarantee holds; otherwise rejects with a plain `Error` that says what happened instead. */
   run(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface NotRun {
   readonly text: string
 }
 
-/** A suite's cases, with a list of those that it leaves out. */
+/** A suite's cases, with a list of the omitted ones. */
 export interface SuiteCases extends ReadonlyArray<SuiteCase> {
   readonly notRun: readonly NotRun[]
 }
@@ -67,7 +67,7 @@ export function bindCases<Target extends Closable>(
 }
 
 /**
- * Leaves out the cases that need something missing, and lists them. Each case is counted under its first missing need.
+ * Omits the cases with a missing need, and lists them. Each case is counted under its first missing need.
  */
 export function selectCases(all: readonly SuiteCase[], isThere: (need: string) => boolean): SuiteCases {
   const idsByNeed = new Map<string, string[]>()

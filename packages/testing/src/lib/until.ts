@@ -3,7 +3,7 @@ import type { MaybePromise } from '@ackhook/core'
 
 const WAIT_MS = 20_000
 
-/** Polls until `read` gives something other than `undefined` or `false`. Rejects after 20 seconds. */
+/** Polls until `read` returns something other than `undefined` or `false`. Rejects after 20 seconds. */
 export async function until<T>(read: () => MaybePromise<T | undefined | false>, what: string): Promise<T> {
   const deadline = performance.now() + WAIT_MS
   for (;;) {

@@ -18,18 +18,18 @@ export function refusalError(
   return new AckhookError(code, message, cause === undefined ? undefined : { cause })
 }
 
-/** A request that a test signs with `testReceiver` has the signed bytes, so only its secret can be wrong. */
+/** Returns the reason if the secret is wrong: `testReceiver` sends the bytes it signs, so nothing else can be. */
 function secretReason({ code }: Rejection, changes: Partial<SignedRequestOptions>): string | undefined {
   // A test may set the header itself.
   if (code !== 'signature_mismatch' || changes.headers !== undefined) return undefined
   return changes.secret === undefined
-    ? 'the secret given to testReceiver is not that of the receiver. Write testReceiver(receiver, { secret }) with the secret that the receiver was made with.'
-    : 'the secret given to this delivery is not that of the receiver. Leave it out, and the one of testReceiver(receiver, { secret }) signs.'
+    ? "the secret given to testReceiver is not the receiver's. Write testReceiver(receiver, { secret }) with the secret that the receiver was created with."
+    : "the secret given to this delivery is not the receiver's. Leave it out to sign with the secret of testReceiver(receiver, { secret })."
 }
 
 function fixFor({ code }: Rejection, { timestamp }: Partial<SignedRequestOptions>): string {
   const isUntimely = code === 'timestamp_too_old' || code === 'timestamp_too_new'
   return isUntimely && timestamp === undefined
-    ? 'Where the receiver has a clock of its own, write testReceiver(receiver, { secret, clock }).'
+    ? 'If the receiver has its own clock, write testReceiver(receiver, { secret, clock }).'
     : `See ${DOCS}errors.md#refused`
 }

@@ -4,7 +4,7 @@ import type { Observation, Receiver } from '@ackhook/core'
 /** Observation of a refused request. The reply hides why a signature is invalid. */
 export type Rejection = Extract<Observation, { readonly kind: 'rejected' }>
 
-/** Tells apart the refusals of requests that a receiver handles at the same time: an observation names no request. */
+/** Assigns refusals to the requests that a receiver handles at the same time: an observation names no request. */
 export class RefusalWatch {
   readonly #requests = new AsyncLocalStorage<{ rejection?: Rejection }>()
 
@@ -15,7 +15,7 @@ export class RefusalWatch {
     })
   }
 
-  /** The reply to one request, and the reason if it was refused. */
+  /** Returns the reply to one request, and the reason if it was refused. */
   async watch<Reply>(handle: () => Promise<Reply>): Promise<{
     readonly reply: Reply
     readonly rejection: Rejection | undefined

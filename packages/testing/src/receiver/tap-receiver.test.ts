@@ -7,7 +7,7 @@ const secret = 'whsec_0123456789abcdef'
 const body = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const logger = { info() {}, warn() {}, error() {} }
 
-test('a tap sees each attempt, also through the copy of the receiver that an adapter makes', async () => {
+test('a tap sees each attempt, even through the copy of the receiver that an adapter makes', async () => {
   const seen: TappedAttempt[] = []
   const receiver = createReceiver({ secret, logger, retry: { attempts: 2, minDelay: '1ms' } })
   receiver.on('a.b', (_event, { attempt }) => {

@@ -24,7 +24,7 @@ test('delivers, waits for asynchronous handlers and shows what they received', a
   expect(hooks.deliveries).toEqual([delivery])
 })
 
-test('waits for retries and shows the error of each', async () => {
+test('waits for retries and shows the error of each attempt', async () => {
   const receiver = createReceiver(options)
   receiver.on('conversation.*', (_event, { attempt }) => {
     if (attempt < 3) throw new Error(`attempt ${attempt}`)
@@ -69,7 +69,7 @@ test('distinguishes a duplicate, a type without a handler and a refusal', async 
   expect(forged.received).toBeUndefined()
 })
 
-test('a refusal has the true reason, and says which secret is not that of the receiver', async () => {
+test("a refusal has the true reason, and says which secret is not the receiver's", async () => {
   const receiver = createReceiver(options)
   const { deliver } = testReceiver(receiver, { secret: 'whsec_another_secret_0' })
   const refused = await deliver('conversation.resolved')
@@ -88,7 +88,7 @@ test('a refusal has the true reason, and says which secret is not that of the re
   expect(written.error).toMatchObject({ message: expect.stringContaining('no signature matches') })
 })
 
-test('a refusal keeps what the receiver knows of it, and its cause', async () => {
+test("a refusal keeps the receiver's detail and its cause", async () => {
   const away = new Error('the vault is away')
   const receiver = createReceiver({ ...options, secret: () => Promise.reject(away) })
   const { error } = await testReceiver(receiver, { secret }).deliver('conversation.resolved')
@@ -99,7 +99,7 @@ test('a refusal keeps what the receiver knows of it, and its cause', async () =>
   })
 })
 
-test('a refusal for its time says where to give the clock, unless the test chose the time', async () => {
+test('a refusal for its timestamp says where to pass the clock, unless the test chose the timestamp', async () => {
   const receiver = createReceiver({ ...options, clock: () => Date.parse('2026-01-01T00:00:00Z') })
   const { deliver } = testReceiver(receiver, { secret, clock: () => Date.parse('2026-03-01T00:00:00Z') })
   const { error } = await deliver('conversation.resolved')
@@ -111,7 +111,7 @@ test('a refusal for its time says where to give the clock, unless the test chose
   expect(old.error).toMatchObject({ message: expect.not.stringContaining('testReceiver(') })
 })
 
-test('each of several deliveries at one time has its own reason', async () => {
+test('each of several concurrent deliveries has its own reason', async () => {
   const receiver = createReceiver(options)
   receiver.on('*', () => {})
   const { deliver } = testReceiver(receiver, { secret })
@@ -135,7 +135,7 @@ test('each of several deliveries at one time has its own reason', async () => {
   ])
 })
 
-test('rejects without a type, and delivers nothing', async () => {
+test('rejects a missing type, and delivers nothing', async () => {
   const hooks = testReceiver(createReceiver(options), { secret })
   await expect(hooks.deliver(undefined as never)).rejects.toMatchObject({
     code: 'configuration_invalid',
@@ -180,13 +180,13 @@ test.each([
   ['secret', { secret: '' }],
   ['timeout', { secret, timeout: 10_000 }],
   ['timeoutMs', { secret, timeoutMs: 10_000 }],
-])('a wrong option is refused by its name: %s %j', (option, options) => {
+])('a wrong option is refused by name: %s %j', (option, options) => {
   expect(() => testReceiver(createReceiver({ secret }), options as never)).toThrow(
     expect.objectContaining({ code: 'configuration_invalid', option }),
   )
 })
 
-test('a receiver that has started is refused by the name of the function that came too late', async () => {
+test('a started receiver is refused with the name of the function that was called too late', async () => {
   const receiver = createReceiver(options)
   await receiver.start()
   expect(() => testReceiver(receiver, { secret })).toThrow(
@@ -199,14 +199,14 @@ test('a receiver that has started is refused by the name of the function that ca
   )
 })
 
-test('a handler that never ends rejects with a hint where to look', async () => {
+test('a handler that never ends makes deliver reject with a hint', async () => {
   const receiver = createReceiver(options)
   receiver.on('*', () => new Promise(() => {}))
   const hooks = testReceiver(receiver, { secret, timeout: '50ms' })
   await expect(hooks.deliver('conversation.resolved')).rejects.toThrow(/were not done within 50 ms/)
 })
 
-test('a handler that throws rejects with its error within 4 s, before a test runner gives up', async () => {
+test('a handler that throws makes deliver reject with its error within 4 s, before a test runner gives up', async () => {
   const receiver = createReceiver({ secret, logger })
   const handler = vi.fn(() => Promise.reject(new Error('the CRM is away')))
   receiver.on('*', handler)
@@ -236,13 +236,13 @@ describe('while timers are faked', () => {
     return { handler, hooks: testReceiver(receiver, { secret, timeout: '300ms' }) }
   }
 
-  test('a retry that nobody advances them for rejects in real time, with what to do', async () => {
+  test('a delivery rejects in real time with advice if its retry never falls due', async () => {
     await expect(failingOnce().hooks.deliver('conversation.resolved')).rejects.toThrow(
       /attempt 1 threw \(Error: the CRM is away\).*If this test fakes its timers, advance them/,
     )
   })
 
-  test('an hour until a retry takes no time when they are advanced', async () => {
+  test('an hour until a retry takes no time when the timers are advanced', async () => {
     const { handler, hooks } = failingOnce()
     const delivery = hooks.deliver('conversation.resolved')
     await vi.waitFor(() => expect(handler).toHaveBeenCalled())

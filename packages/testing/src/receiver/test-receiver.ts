@@ -57,7 +57,7 @@ export interface TestReceiver {
  * Delivers events to a receiver in memory, from the raw request to the end of the handlers, without a socket. Accepts
  * the result of `createReceiver` or of an adapter's `webhooks`, before processing has started.
  *
- * `deliver` rejects if the event is not done in time. In a test of retries, give the receiver short delays:
+ * `deliver` rejects if the handlers are not done in time. In a test of retries, give the receiver short delays:
  * `retry: { minDelay: '1ms' }`. A retry uses the receiver's timers: a test that fakes them must advance them. Throws
  * `ConfigurationError` for a wrong option.
  *
@@ -133,7 +133,7 @@ function resolve(options: TestReceiverOptions): {
   if (typeof secret !== 'string' || secret === '') {
     throw new ConfigurationError(
       'secret',
-      'write testReceiver(receiver, { secret }) with the secret that the receiver was made with',
+      'write testReceiver(receiver, { secret }) with the secret that the receiver was created with',
       { page: 'receivers' },
     )
   }
@@ -141,7 +141,7 @@ function resolve(options: TestReceiverOptions): {
 }
 
 const FAKED =
-  ' If this test fakes its timers, advance them while deliver() waits, or fake only Date: no retry and no wait of a handler ends by itself.'
+  ' If this test fakes its timers, advance them while deliver() waits, or fake only Date: otherwise no retry falls due, and handlers that wait never end.'
 
 /** Creates the error of a late event, with the handler's own error if the event waits because of it. */
 function lateError({ type, id }: AnyEvent, attempts: readonly TappedAttempt[], ms: number): AckhookError {

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@ackhook/core'
 
 /**
- * Refuses a variable that is not set, and values that JavaScript code may pass instead of options with a secret. `call`
- * is the call as written.
+ * Refuses an unset variable, and values that JavaScript code may pass instead of options with a secret. `call` is the
+ * call as written.
  */
 export function checkSecret(options: unknown, call: string): void {
   const { secret } = Object(options) as { readonly secret?: unknown }

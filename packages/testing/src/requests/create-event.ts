@@ -26,8 +26,8 @@ export interface EventSources {
  * Creates an event as the platform would send it, with its own id and realistic data.
  *
  * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some. Throws
- * `ConfigurationError` if the type is missing, or if a field of `data` is passed beside it. `type` in `overrides` may
- * be anything.
+ * `ConfigurationError` if the type is missing, or if a field of `data` is passed next to `data`. `type` in `overrides`
+ * may be anything.
  *
  * @example
  * createEvent('conversation.resolved', { data: { resolved_by: 'agent' } })
@@ -61,19 +61,19 @@ function refuseMisspelt(overrides: Readonly<Record<string, unknown>>): void {
     if (meant === undefined || name in DEFAULT_ENVELOPE || meant in overrides) continue
     throw new ConfigurationError(
       name,
-      `did you mean '${meant}'? Where it is a field of its own, give ${meant} as well`,
+      `did you mean '${meant}'? If it is a separate field, set ${meant} as well`,
       { page: 'unknown-options' },
     )
   }
 }
 
-/** A `data` field passed beside `data` would leave the sample's value in place, and its test would test nothing. */
+/** Refuses a `data` field passed next to `data`: the sample's value would stay, and the test would prove nothing. */
 function refuseMisplaced(envelope: object, sample: object, data: object): void {
   const name = Object.keys(envelope).find(one => Object.hasOwn(sample, one) && !Object.hasOwn(data, one))
   if (name === undefined) return
   throw new ConfigurationError(
     name,
-    `is a field of data: write { data: { ${name} } }. Where the envelope has one of its own, give both`,
+    `is a field of data: write { data: { ${name} } }. If the envelope also has such a field, set both`,
     { page: 'unknown-options' },
   )
 }

@@ -44,7 +44,7 @@ test.each([
   ['signedRequest(event, { secret })', 'the secret alone', () => signedRequest(event, secret as never)],
   [
     'signedRequest(event, { secret })',
-    'the secret of a variable that is not set',
+    'the secret from an unset variable',
     () => signedRequest(event, { secret: '' }),
   ],
   ['sign(body, { secret })', 'an empty list', () => sign('x', { secret: [] })],
@@ -63,7 +63,7 @@ test.each([
   )
 })
 
-test('an event has the published shape, an id of its own and the overrides of the test', () => {
+test("an event has the published shape, a unique id and the test's overrides", () => {
   const event = createEvent('conversation.resolved', { data: { resolved_by: 'agent' }, extra: 1 })
   expect(event).toMatchObject({
     id: expect.stringMatching(/^evt_[0-9a-z]{20}$/),
@@ -76,7 +76,7 @@ test('an event has the published shape, an id of its own and the overrides of th
   expect(createEvent('constructor').data).toEqual({})
 })
 
-test('a field of the data beside it is refused, unless both are given, and any other field passes', () => {
+test('a data field next to data is refused unless both are given, and any other field is allowed', () => {
   const conversation_id = 'cnv_7'
   expect(() => createEvent('conversation.resolved', { conversation_id })).toThrow(
     expect.objectContaining({
@@ -95,7 +95,7 @@ test('a field of the data beside it is refused, unless both are given, and any o
   expect(createEvent('made.up', { conversation_id })).toMatchObject({ conversation_id, data: {} })
 })
 
-test('the type of an event can be overridden with anything, to see it refused', () => {
+test("an event's type can be overridden with anything, to test its refusal", () => {
   expect(createEvent('a.b', { type: 7 })).toMatchObject({ type: 7 })
 })
 

@@ -59,7 +59,7 @@ const events = (count: number) => {
   return Array.from({ length: count }, () => createEvent('conversation.resolved', {}, { random }))
 }
 
-/** A server that replies with these statuses in turn, and then repeats the last one. */
+/** Replies with these statuses in turn, then repeats the last one. */
 function answering(...answers: { status: number; headers?: Record<string, string> }[]): RequestListener {
   let count = 0
   return (request, response) => {
@@ -93,7 +93,7 @@ test('anything but 2xx is retried with growing delays, redirects included', asyn
   }
 })
 
-test('a longer Retry-After is honoured, as seconds and as a date, and can be ignored', async () => {
+test('a longer Retry-After is honored, in seconds and as a date, and can be ignored', async () => {
   const clock = fakeClock(1.7e12)
   const date = new Date(1.7e12 + 300_000).toUTCString()
   const listener = () =>
@@ -173,7 +173,7 @@ test('a stale timestamp is refused with the reason that an operator sees', async
 })
 
 test('retries with the first timestamp exceed the tolerance, unless it is as wide as the window', async () => {
-  // After a lost reply, the event that the receiver had accepted at once is sent again ten minutes later.
+  // A lost reply makes the sender repeat an accepted event ten minutes later.
   const faults = { frozenTimestamp: true, lostReply: 0.5 }
   const strict = await setUp({ faults, minDelay: '10m', attempts: 20, seed: 5 })
   const reports = await strict.sender.sendAll(events(6))
@@ -195,7 +195,7 @@ test('a lost reply leads to a second request for an event that runs once', async
   expect(handled).toEqual(sent.map(event => event.id))
 })
 
-test('a reply made up for the receiver is a failed attempt that it never sees, for the next attempts only', async () => {
+test('a reply in place of the receiver is a failed attempt that it never sees, for the next attempts only', async () => {
   const { sender, handled } = await setUp({ faults: { answer: 429, answerNext: 3 }, minDelay: '1s' })
   const [first, second] = await sender.sendAll(events(2))
   expect(first?.attempts.map(({ status, faults }) => [status, faults])).toEqual([
@@ -206,7 +206,7 @@ test('a reply made up for the receiver is a failed attempt that it never sees, f
   expect(handled).toHaveLength(2)
 })
 
-test('a timeout and a reset on purpose read as those of a receiver', async () => {
+test("an injected timeout or reset looks like a receiver's", async () => {
   const errors = async (answer: 'timeout' | 'reset') => {
     const { sender, codes } = await setUp({ faults: { answer }, attempts: 1, timeout: '20ms' })
     const { attempts } = await sender.send(events(1)[0]!)
@@ -219,14 +219,14 @@ test('a timeout and a reset on purpose read as those of a receiver', async () =>
   expect(await errors('reset')).toEqual(real.attempts.map(attempt => attempt.error))
 })
 
-test('a sender that is closed does not wait for a timeout on purpose', async () => {
+test('a closed sender does not wait for an injected timeout', async () => {
   const { sender } = await setUp({ faults: { answer: 'timeout' }, timeout: '10m' })
   const sending = sender.send(events(1)[0]!)
   setImmediate(() => sender.close())
   expect((await sending).outcome).toBe('undelivered')
 })
 
-test('a reply is made up as often as its chance says, the same for a seed', async () => {
+test('a reply is injected as often as its chance says, and the same way for a seed', async () => {
   const run = async (seed: number) => {
     const faults = { answer: 503, answerChance: 0.5 }
     const { sender } = await setUp({ faults, seed, attempts: 1 })
@@ -239,7 +239,7 @@ test('a reply is made up as often as its chance says, the same for a seed', asyn
   expect(await run(3)).toEqual(outcomes)
 })
 
-test('a rotation under way fails at a receiver that knows one secret, and not at one that knows both', async () => {
+test('during a rotation, deliveries fail at a receiver with one secret, and not at one with both', async () => {
   const faults = { rotation: { secret: next, after: 2, overlap: 2 } }
   const prepared = await setUp({ faults, attempts: 1 }, { secret: [secret, next] })
   const good = await prepared.sender.sendAll(events(6))
@@ -311,8 +311,8 @@ test('a wrong option is named in the error, with the fix', () => {
   expect(() => createSender({ url, secret, faults: { answerChance: 0.5 } })).toThrow(
     /'faults.answer'.*is missing/,
   )
-  const misspelt = { url, secret, retryWindows: '1h' }
-  expect(() => createSender(misspelt)).toThrow(/'retryWindows'.*retryWindow/)
+  const misspelled = { url, secret, retryWindows: '1h' }
+  expect(() => createSender(misspelled)).toThrow(/'retryWindows'.*retryWindow/)
   expect(() => createSender({ url, secret, faults: { dupe: 1 } as never })).toThrow(
     /'faults.dupe'.*duplicate/,
   )

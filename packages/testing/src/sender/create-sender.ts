@@ -63,7 +63,7 @@ class EventSender implements Sender {
   readonly #attempts: AttemptSender
   /** Undelivered events by id. */
   readonly #undelivered = new Map<string, SendReport>()
-  /** Events so far. Each one draws its faults from its own seed. */
+  /** Number of events sent. Each one draws its faults from its own seed. */
   #sent = 0
 
   constructor(options: ResolvedSender) {

@@ -64,7 +64,7 @@ export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
 const DAY_MS = 86_400_000
 const UNITS = ['seconds', 'milliseconds', 'iso8601'] as const
 
-/** Checks every option. Throws `ConfigurationError`, which names the option with `prefix` in front. */
+/** Checks every option. Throws `ConfigurationError`, which names the option with its `prefix`. */
 export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): DeliveryRules {
   const duration = (name: keyof DeliveryOptions, value: Duration, maxMs: number) =>
     durationMs(value, { option: prefix + name, minMs: 1, maxMs })
@@ -88,5 +88,5 @@ export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): Del
 
 function atLeastOne(option: string, value: number): number {
   if (Number.isFinite(value) && value >= 1) return value
-  throw new ConfigurationError(option, `must be a number from 1; got ${String(value)}`)
+  throw new ConfigurationError(option, `must be a number of at least 1; got ${String(value)}`)
 }

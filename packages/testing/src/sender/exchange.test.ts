@@ -22,7 +22,7 @@ async function serve(listener: RequestListener): Promise<string> {
 const request = signedRequest('{}', { secret: 'whsec_0123456789abcdef' })
 const limits = { timeoutMs: 5000, maxBodyBytes: 10, signal: new AbortController().signal }
 
-test('no more of a reply is read than may be kept', async () => {
+test('a reply is read only up to the limit', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200, { 'X-Long': 'yes' })
     const more = () => response.write('x'.repeat(65_536)) && setImmediate(more)
@@ -35,7 +35,7 @@ test('no more of a reply is read than may be kept', async () => {
   expect('headers' in reply && reply.headers).toContainEqual(['X-Long', 'yes'])
 })
 
-test('a reply that never ends is none when the time is up', async () => {
+test('a reply that never ends counts as none at the time limit', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200).write('a')
   })
@@ -44,7 +44,7 @@ test('a reply that never ends is none when the time is up', async () => {
   })
 })
 
-test('a host that the lookup refuses is never connected to', async () => {
+test('no connection is made to a host that the lookup refuses', async () => {
   const reply = await exchange('http://example.test/', request, {
     ...limits,
     lookup: (_, __, answer) => answer(new Error('not this one'), ''),

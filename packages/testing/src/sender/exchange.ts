@@ -107,7 +107,7 @@ function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
   return pairs
 }
 
-/** The message includes no part of the address, which may contain a password. */
+/** Parses the address. Errors include no part of it, since it may contain a password. */
 function addressOf(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined) throw new Error('the address is not a URL')

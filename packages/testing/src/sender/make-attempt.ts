@@ -24,7 +24,7 @@ export interface AttemptPlan extends AttemptDraft {
 export interface AttemptMade {
   readonly request: SignedRequest
   readonly faults: readonly InjectedFault[]
-  /** Exchange as seen by the sender: without a reply if that was lost on purpose. */
+  /** Exchange as seen by the sender: without a reply if the fault `lostReply` removed it. */
   readonly result: Exchange
   readonly acknowledged: boolean
   /** The `code` of the reply, if it has one. */

@@ -14,7 +14,7 @@ export interface SendAttempt {
   /** Milliseconds since the epoch, by the sender's clock. */
   readonly at: number
   readonly acknowledged: boolean
-  /** Absent if there was no reply, or if it was lost on purpose. */
+  /** Absent if there was no reply, or if the fault `lostReply` removed it. */
   readonly status?: number
   /** The `code` of the reply, if it has one. */
   readonly code?: string

@@ -10,8 +10,8 @@ import {
 import { type FaultOptions, type Faults, MAX_COUNT, resolveFaults } from './faults.ts'
 
 /**
- * Options of {@link createSender}. The platform has not published when an endpoint counts as unhealthy either, so that
- * default is a guess.
+ * Options of {@link createSender}. The platform has not published when an endpoint counts as unhealthy: that default is a
+ * guess, too.
  */
 export interface SenderOptions extends DeliveryOptions {
   readonly url: string
@@ -55,10 +55,7 @@ export function resolveSender(options: SenderOptions): ResolvedSender {
   refuseUnknownNames(options, NAMES)
   const secrets = typeof options.secret === 'string' ? [options.secret] : [...(options.secret ?? [])]
   if (secrets.length === 0 || secrets.some(secret => typeof secret !== 'string' || secret === '')) {
-    throw new ConfigurationError(
-      'secret',
-      'must be the signing secret of your endpoint, or a list of secrets',
-    )
+    throw new ConfigurationError('secret', "must be your endpoint's signing secret, or a list of secrets")
   }
   return {
     url: urlOf(options.url),
@@ -80,7 +77,7 @@ function urlOf(url: string): string {
   if (parsed.username !== '' || parsed.password !== '') {
     throw new ConfigurationError(
       'url',
-      'must not contain a user name or password: both would be in every log',
+      'must not contain a user name or password: both would appear in every log',
     )
   }
   return parsed.href

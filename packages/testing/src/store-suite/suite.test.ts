@@ -12,11 +12,11 @@ describe('memoryStore', () => {
 })
 
 describe('the suite', () => {
-  test('gives every case an id of its own', () => {
+  test('gives every case a unique id', () => {
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
   })
 
-  test('fails a store that takes a claim sent twice for a duplicate', async () => {
+  test('fails a store that treats a repeated claim as a duplicate', async () => {
     const broken = (store: DedupeStore): DedupeStore => ({
       ...store,
       async claim(key, token, options) {

@@ -1,7 +1,7 @@
 import type { DedupeStore, MaybePromise } from '@ackhook/core'
 import type { Closable, TargetCase } from '../lib/suite-case.ts'
 
-/** Two views of one empty store of ids. */
+/** Two views of one empty store. */
 export interface StoreTarget extends Closable {
   readonly first: DedupeStore
   /** The store as another process would have it. The same object if a store serves one process only. */

@@ -7,7 +7,7 @@ import { signedEvent } from '../wire/signed-event.ts'
 export const acceptanceCases: readonly AdapterCase[] = [
   {
     id: 'adapter.accept.signed',
-    name: 'a signed event is answered 202 and handled',
+    name: 'a signed event gets 202 and is handled',
     async run(target) {
       const event = signedEvent(target)
       await expectAccepted(target, event)
@@ -18,7 +18,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.accept.duplicate',
-    name: 'a repeated delivery is answered 200 and not handled again',
+    name: 'a repeated delivery gets 200 and is not handled again',
     async run(target) {
       const event = signedEvent(target)
       await expectAccepted(target, event)
@@ -29,7 +29,7 @@ export const acceptanceCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.accept.header-case',
-    name: 'the name of the signature header may be in upper or lower case',
+    name: "the signature header's name may be in upper or lower case",
     async run(target) {
       const event = signedEvent(target)
       const headers = event.request.headers.map(([name, value]) => [name.toUpperCase(), value] as const)

@@ -63,7 +63,7 @@ export const byteCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.bytes.tiny-chunks',
-    name: 'a body in chunks of one byte arrives whole',
+    name: 'a body in one-byte chunks arrives whole',
     run: target => acceptsFramed(target, 1),
   },
   {

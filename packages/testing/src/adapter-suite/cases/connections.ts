@@ -18,12 +18,12 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.abort.chunked',
-    name: 'a chunked upload that breaks off is not handled, though all of the event has arrived',
+    name: 'a chunked upload that breaks off is not handled, even if the whole event has arrived',
     run: target => survivesAbort(target, 'chunked'),
   },
   {
     id: 'adapter.expect.continue',
-    name: 'Expect: 100-continue is answered 100, then 202',
+    name: 'Expect: 100-continue gets 100, then 202',
     async run(target) {
       const event = signedEvent(target)
       const { request } = event
@@ -36,7 +36,7 @@ export const connectionCases: readonly AdapterCase[] = [
       const reply = await connection.reply()
       connection.socket.destroy()
       expectReply(reply, 202, 'accepted')
-      if (!reply.interim.includes(100)) throw new Error('there was no 100 before the body was sent')
+      if (!reply.interim.includes(100)) throw new Error('no 100 arrived before the body was sent')
       await whenHandled(target, event)
     },
   },
@@ -53,7 +53,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.connections.slow',
-    name: '1,000 connections with slow bodies do not slow good deliveries, and are all answered 408 or cut off',
+    name: '1,000 connections with slow bodies do not slow good deliveries, and all get 408 or are cut off',
     needs: ['open'],
     timeLimitMs: 120_000,
     run: survivesSlowSockets,
@@ -71,15 +71,15 @@ async function survivesAbort(target: ServerTarget, framing: 'length' | 'chunked'
   socket.write(framing === 'chunked' ? `${body.length.toString(16)}\r\n` : '')
   await new Promise(resolve => socket.write(body, resolve))
   socket.destroy()
-  // Gives the server time to see the end, measured in the work it does meanwhile.
+  // Gives the server time to notice the end, measured by other deliveries.
   await medianLatency(target, target.handled === undefined ? 20 : GOOD_DELIVERIES)
   if (target.handled !== undefined) await expectNotHandled(target, id)
   await expectAccepted(target, event)
 }
 
 /**
- * Judges latencies by their median, and generously, because the same machine runs the senders. A delivery that waits
- * for the slow ones would take seconds.
+ * Judges latencies by their median, with a wide margin, because the same machine runs the senders. A delivery that
+ * waits for the slow ones would take seconds.
  */
 async function survivesSlowSockets(target: ServerTarget): Promise<void> {
   await medianLatency(target)
@@ -95,7 +95,7 @@ async function survivesSlowSockets(target: ServerTarget): Promise<void> {
       throw new Error(`the median delivery took ${during.toFixed(1)} ms instead of ${before.toFixed(1)} ms`)
     }
     const others = (await statuses).filter(status => status !== 408)
-    if (others.length > 0) throw new Error(`${others.length} slow connections were answered ${others[0]}`)
+    if (others.length > 0) throw new Error(`${others.length} slow connections got ${others[0]}`)
   } finally {
     clearInterval(trickle)
     for (const { socket } of slow) socket.destroy()

@@ -6,11 +6,11 @@ import { bodyOfBytes } from './bytes.ts'
 
 const STREAMS = 50
 
-/** The same promises over HTTP/2, where requests share one connection. */
+/** The same guarantees over HTTP/2, whose requests share one connection. */
 export const http2Cases: readonly AdapterCase[] = [
   {
     id: 'adapter.http2.accept',
-    name: 'HTTP/2: a signed event is answered 202 and handled, and its duplicate 200',
+    name: 'HTTP/2: a signed event gets 202 and is handled, and its duplicate gets 200',
     run: target =>
       withHttp2(target.url, async connection => {
         const event = signedEvent(target)
@@ -21,7 +21,7 @@ export const http2Cases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.http2.bytes',
-    name: 'HTTP/2: a body that is no valid UTF-8, in many frames, keeps its signature',
+    name: 'HTTP/2: a body with invalid UTF-8 in many frames keeps its signature',
     run: target =>
       withHttp2(target.url, async connection => {
         const id = newId()
@@ -34,7 +34,7 @@ export const http2Cases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.http2.refused',
-    name: 'HTTP/2: a request without a signature is answered 401, and a GET 405 with Allow: POST',
+    name: 'HTTP/2: a request without a signature gets 401, and a GET gets 405 with Allow: POST',
     run: target =>
       withHttp2(target.url, async connection => {
         const id = newId()
@@ -47,7 +47,7 @@ export const http2Cases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.http2.concurrent',
-    name: `HTTP/2: ${STREAMS} deliveries at one time on one connection are all accepted and handled`,
+    name: `HTTP/2: ${STREAMS} concurrent deliveries on one connection are all accepted and handled`,
     run: target =>
       withHttp2(target.url, async connection => {
         const events = Array.from({ length: STREAMS }, () => signedEvent(target))
@@ -58,7 +58,7 @@ export const http2Cases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.http2.limit',
-    name: 'HTTP/2: a body over the limit is answered 413, with and without content-length; the limit itself is not',
+    name: 'HTTP/2: a body over the limit gets 413, with and without content-length; a body of the limit does not',
     run: target => withHttp2(target.url, connection => keepsLimit(target, connection)),
   },
   {
@@ -79,7 +79,7 @@ export const http2Cases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.http2.slow-body',
-    name: 'HTTP/2: a body that does not arrive in time is answered 408, and does not hold up others on the connection',
+    name: 'HTTP/2: a body that does not arrive in time gets 408, and does not delay others on the connection',
     run: target =>
       withHttp2(target.url, async connection => {
         const { headers } = signedEvent(target).request
@@ -105,7 +105,7 @@ async function keepsLimit(target: ServerTarget, connection: Http2Connection): Pr
   }
 }
 
-/** The connection stays open. */
+/** Checks that the connection still serves deliveries. */
 async function expectServes(target: ServerTarget, connection: Http2Connection): Promise<void> {
   const event = signedEvent(target)
   expectReply(await connection.send(event.request), 202, 'accepted')

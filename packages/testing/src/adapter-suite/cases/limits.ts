@@ -29,7 +29,7 @@ export const limitCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.limit.declared',
-    name: 'a declared length over the limit is answered 413 before any of the body is sent',
+    name: 'a declared length over the limit gets 413 before any of the body is sent',
     async run(target) {
       const connection = await openConnection(target.url)
       connection.writeHead(signedRequest(target, bodyOfBytes(newId(), target.bodyLimit + 1)))
@@ -39,7 +39,7 @@ export const limitCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.limit.chunked',
-    name: 'a chunked body over the limit is answered 413',
+    name: 'a chunked body over the limit gets 413',
     async run(target) {
       const id = newId()
       const request = signedRequest(target, bodyOfBytes(id, target.bodyLimit + 1))
@@ -70,12 +70,12 @@ export const limitCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.limit.drain',
-    name: 'a sender that goes on after the 413 is not read for ever: the connection closes',
+    name: 'a sender that continues after the 413 is not read forever: the connection closes',
     run: stopsReading,
   },
   {
     id: 'adapter.limit.slow-body',
-    name: 'a body that does not arrive in time is answered 408',
+    name: 'a body that does not arrive in time gets 408',
     async run(target) {
       const { id, request } = signedEvent(target)
       const connection = await openConnection(target.url)
@@ -88,7 +88,7 @@ export const limitCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.limit.slow-chunked-body',
-    name: 'a chunked body that does not end in time is answered 408',
+    name: 'a chunked body that does not end in time gets 408',
     async run(target) {
       const connection = await openConnection(target.url)
       connection.writeHead({ ...signedEvent(target).request, framing: 'chunked' })

@@ -35,7 +35,7 @@ export function mountedCases(mount: Mount): readonly OwnCase[] {
   return [
     {
       id: 'adapter.mounted.reply',
-      name: 'status, headers and body of a 503 are written as they stand, Retry-After included',
+      name: 'the status, headers and body of a 503 are sent unchanged, including Retry-After',
       run: () => withMounted(mount, {}, expectBusy),
     },
     {
@@ -49,7 +49,7 @@ export function mountedCases(mount: Mount): readonly OwnCase[] {
     },
     {
       id: 'adapter.mounted.failure',
-      name: 'a `handle` that rejects is answered 500',
+      name: 'a request whose `handle` rejects gets 500',
       run: () =>
         withMounted(mount, { fails: true }, async url => {
           const { status } = await exchange(url, signedEvent(adapterSuiteOptions).request)
@@ -58,7 +58,7 @@ export function mountedCases(mount: Mount): readonly OwnCase[] {
     },
     {
       id: 'adapter.mounted.context',
-      name: 'each request has a context of its own',
+      name: 'each request has its own context',
       run: () =>
         withMounted(mount, {}, async (url, seen) => {
           for (let i = 0; i < 2; i++) await exchange(url, signedEvent(adapterSuiteOptions).request)
@@ -75,7 +75,7 @@ function readingCases(mount: Mount): readonly OwnCase[] {
   return [
     {
       id: 'adapter.mounted.limit',
-      name: 'a body is read up to the limit of the receiver, with and without Content-Length',
+      name: "a body is read up to the receiver's limit, with and without Content-Length",
       run: () =>
         withMounted(mount, { maxBytes: 100 }, async (url, seen) => {
           for (const [bytes, framing] of [
@@ -90,7 +90,7 @@ function readingCases(mount: Mount): readonly OwnCase[] {
     },
     {
       id: 'adapter.mounted.abort',
-      name: 'an upload that breaks off ends the reading at once, as aborted',
+      name: 'an upload that breaks off immediately ends the reading, as aborted',
       run: () =>
         withMounted(mount, { timeoutMs: 10_000 }, async (url, seen) => {
           const connection = await openConnection(url)
@@ -114,7 +114,7 @@ interface Behaviour extends Partial<BodyLimits> {
   readonly fails?: boolean
 }
 
-/** Mounts a receiver of the suite and passes its requests to `test`. */
+/** Mounts one of the suite's receivers and passes its requests to `test`. */
 export async function withMounted(
   mount: Mount,
   { fails = false, maxBytes = 65_536, timeoutMs = 2000 }: Behaviour,

@@ -19,7 +19,7 @@ export function optionCases(openWithOptions: OpenWithOptions): readonly OwnCase[
   return [
     {
       id: 'adapter.options.secret',
-      name: 'a `secret` that is a function is asked with the context of each request, and its answer decides',
+      name: "a `secret` function is called with each request's context, and its result decides",
       async run() {
         const contexts = new Set<unknown>()
         const secret = (context: unknown): string => {
@@ -35,7 +35,7 @@ export function optionCases(openWithOptions: OpenWithOptions): readonly OwnCase[
     },
     {
       id: 'adapter.options.namespace',
-      name: 'a `namespace` that is a function is asked with the context, and the same id in another one is another event',
+      name: 'a `namespace` function is called with the context, and the same id in another namespace is another event',
       async run() {
         const contexts = new Set<unknown>()
         const namespace = (context: unknown): string => {
@@ -59,12 +59,12 @@ type MountWaiting = (
   waitUntil: (work: Promise<unknown>) => void,
 ) => MaybePromise<MountedTarget>
 
-/** Returns a case for a platform that freezes a process after the reply. */
+/** Returns a case for platforms that freeze a process after the reply. */
 export function waitUntilCases(mountWithWaitUntil: MountWaiting): readonly OwnCase[] {
   return [
     {
       id: 'adapter.wait-until',
-      name: "the receiver gets the platform's `waitUntil`, and what it passes arrives there",
+      name: "the receiver gets the platform's `waitUntil`, and the work it passes arrives there",
       async run() {
         const waited: unknown[] = []
         const waitUntil = (work: Promise<unknown>): void => void waited.push(work)

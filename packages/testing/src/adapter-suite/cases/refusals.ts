@@ -8,17 +8,17 @@ import { envelope, newId, signedEvent, signedRequest } from '../wire/signed-even
 export const refusalCases: readonly AdapterCase[] = [
   {
     id: 'adapter.refuse.unsigned',
-    name: 'a request without a signature is answered 401',
+    name: 'a request without a signature gets 401',
     run: target => refuses(target, () => []),
   },
   {
     id: 'adapter.refuse.other-secret',
-    name: 'a signature under another secret is answered 401',
+    name: 'a signature with another secret gets 401',
     run: target => refuses(target, body => [sign(body, { secret: 'whsec_somebody_elses_secret' })]),
   },
   {
     id: 'adapter.refuse.old',
-    name: 'a signature that is a day old is answered 401',
+    name: 'a signature that is a day old gets 401',
     run: target =>
       refuses(target, body => [
         sign(body, { secret: target.secret, timestamp: Math.floor(Date.now() / 1000) - 86_400 }),
@@ -26,12 +26,12 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.refuse.header-twice',
-    name: 'two signature headers are answered 401, even if both are valid',
+    name: 'two signature headers get 401, even if both are valid',
     run: target => refuses(target, body => [signedBy(target, body), signedBy(target, body)]),
   },
   {
     id: 'adapter.refuse.encoding',
-    name: 'a Content-Encoding is answered 415: the signature covers the plain body',
+    name: 'a Content-Encoding gets 415: the signature covers the plain body',
     async run(target) {
       const { id, request } = signedEvent(target)
       const headers = [...request.headers, ['Content-Encoding', 'gzip'] as const]
@@ -41,14 +41,14 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.refuse.not-json',
-    name: 'a signed body that is not JSON is answered 400',
+    name: 'a signed body that is not JSON gets 400',
     async run(target) {
       expectReply(await exchange(target.url, signedRequest(target, 'id=evt_1')), 400, 'json_invalid')
     },
   },
   {
     id: 'adapter.refuse.not-an-envelope',
-    name: 'signed JSON that is not an event is answered 400',
+    name: 'signed JSON that is not an event gets 400',
     async run(target) {
       expectReply(await exchange(target.url, signedRequest(target, '[]')), 400, 'envelope_invalid')
     },
@@ -65,7 +65,7 @@ export const refusalCases: readonly AdapterCase[] = [
   ...['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].map(refusesMethod),
   {
     id: 'adapter.parsed.body',
-    name: 'behind a body parser the answer is 500 at once, or 202 where the exact bytes are still available',
+    name: 'behind a body parser, an event gets 500 immediately, or 202 if the exact bytes are still available',
     needs: ['open'],
     run: answersParsed,
   },
@@ -86,7 +86,7 @@ async function refuses(target: ServerTarget, signatures: (body: string) => reado
 function refusesMethod(method: string): AdapterCase {
   return {
     id: `adapter.method.${method.toLowerCase()}`,
-    name: `${method} is answered 405 with Allow: POST`,
+    name: `${method} gets 405 with Allow: POST`,
     async run(target) {
       const reply = await exchange(target.url, { method, framing: 'none' })
       const allow = reply.headers.get('allow')

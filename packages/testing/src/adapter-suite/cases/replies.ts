@@ -14,7 +14,7 @@ export const SUITE_HEADERS: Readonly<Record<string, string>> = { ...KEPT, ...REP
 export const headerCases: readonly AdapterCase[] = [
   {
     id: 'adapter.headers.kept',
-    name: 'what the app set before the handler is on the reply, and does not spoil it',
+    name: 'headers that the app set before the handler are on the reply, and do not spoil it',
     async run(target) {
       const event = signedEvent(target)
       for (const code of ['accepted', 'duplicate']) {
@@ -30,12 +30,12 @@ export const headerCases: readonly AdapterCase[] = [
   },
 ]
 
-/** Cases about the handler's promise. They get a list of the responses with which it has settled. */
+/** Cases about the handler's promise. `settled` lists the responses for which it has settled. */
 export function promiseCases(settled: readonly AwaitedResponse[]): readonly AdapterCase[] {
   return [
     {
       id: 'adapter.promise.settles',
-      name: 'the promise of the handler settles once the reply is written, accepted or refused',
+      name: "the handler's promise settles once the reply is written, for accepted and refused requests",
       async run(target) {
         for (const [request, status, code] of [
           [signedEvent(target).request, 202, 'accepted'],
@@ -43,7 +43,7 @@ export function promiseCases(settled: readonly AwaitedResponse[]): readonly Adap
         ] as const) {
           const before = settled.length
           expectReply(await exchange(target.url, request), status, code)
-          await until(() => settled.length > before, 'the promise of the handler settles')
+          await until(() => settled.length > before, "the handler's promise settles")
           if (settled[before]?.writableFinished !== true) {
             throw new Error("the handler's promise settled before the reply was written")
           }

@@ -12,7 +12,7 @@ export const acceptanceCases: readonly InboxCase[] = [
   inboxCase('accept-once', 'an accepted event runs once, as attempt 1', async ({ start }) => {
     const harness = await start()
     const delivery = makeDelivery({ namespace: 'tenant' })
-    expectEqual(await harness.accept(delivery), ACCEPTED, 'the answer to a new event')
+    expectEqual(await harness.accept(delivery), ACCEPTED, 'the result for a new event')
     const { delivery: seen, attempt } = await harness.run(0)
     const { key, namespace, id, type, fingerprint } = delivery
     expectEqual(
@@ -25,7 +25,7 @@ export const acceptanceCases: readonly InboxCase[] = [
     expectEqual(harness.runs.length, 1, 'attempts')
   }),
 
-  inboxCase('accept-bytes', 'the bytes of a body come out unchanged', async ({ start }) => {
+  inboxCase('accept-bytes', "a body's bytes come out unchanged", async ({ start }) => {
     const harness = await start()
     const every = Uint8Array.from({ length: 256 }, (_, index) => index)
     const slab = new Uint8Array(1000).fill(7)
@@ -45,7 +45,7 @@ export const acceptanceCases: readonly InboxCase[] = [
     const texts = ["o'clock; --", 'a:b:c', 'é ñ 漢字 🙂', '"quoted\\"', '%00\u0001', '12345']
     for (const text of texts) {
       const delivery = makeDelivery({ id: `evt_${text}`, type: text, namespace: text })
-      expectEqual(await harness.accept(delivery), ACCEPTED, `the answer to ${text}`)
+      expectEqual(await harness.accept(delivery), ACCEPTED, `the result for ${text}`)
     }
     await until(() => harness.runs.length === texts.length, 'every event runs')
     const seen = harness.runs.map(({ delivery }) => [delivery.id, delivery.type, delivery.namespace])
@@ -58,7 +58,7 @@ export const acceptanceCases: readonly InboxCase[] = [
     const delivery = makeDelivery()
     await harness.accept(delivery)
     const run = await harness.run(0)
-    expectEqual(await harness.accept(delivery), DUPLICATE, 'the answer while it runs')
+    expectEqual(await harness.accept(delivery), DUPLICATE, 'the result while it runs')
     run.finish()
     await pause()
     expectEqual(harness.runs.length, 1, 'attempts')
@@ -75,7 +75,7 @@ export const acceptanceCases: readonly InboxCase[] = [
         async () => (await harness.inbox.stats()).active === 0 && harness.runs.length === 1,
         'it is handled',
       )
-      expectEqual(await harness.accept(delivery), DUPLICATE, 'the answer after it was handled')
+      expectEqual(await harness.accept(delivery), DUPLICATE, 'the result after it was handled')
       await pause()
       expectEqual(harness.runs.length, 1, 'attempts')
     },
@@ -90,10 +90,10 @@ export const acceptanceCases: readonly InboxCase[] = [
       const other = makeDelivery({ id: first.id, body: '{"a":2}' })
       await harness.accept(first)
       const run = await harness.run(0)
-      expectEqual(await harness.accept(other), CONFLICT, 'the answer while the first one runs')
+      expectEqual(await harness.accept(other), CONFLICT, 'the result while the first one runs')
       run.finish()
       await until(async () => (await harness.inbox.stats()).active === 0, 'the first one is handled')
-      expectEqual(await harness.accept(other), CONFLICT, 'the answer after the first one was handled')
+      expectEqual(await harness.accept(other), CONFLICT, 'the result after the first one was handled')
       await pause()
       expectEqual(harness.runs.length, 1, 'attempts')
     },
@@ -127,13 +127,13 @@ export const acceptanceCases: readonly InboxCase[] = [
       const harness = await start({ manual: true, capacity: 3, concurrency: 1 })
       const deliveries = [makeDelivery(), makeDelivery(), makeDelivery()]
       for (const one of deliveries)
-        expectEqual(await harness.accept(one), ACCEPTED, 'the answer below the capacity')
+        expectEqual(await harness.accept(one), ACCEPTED, 'the result below the capacity')
       const late = makeDelivery()
-      expectEqual(await harness.accept(late), { outcome: 'full' }, 'the answer at the capacity')
+      expectEqual(await harness.accept(late), { outcome: 'full' }, 'the result at the capacity')
       expectEqual(
         await harness.accept(deliveries[1] ?? late),
         DUPLICATE,
-        'the answer to a duplicate at the capacity',
+        'the result for a duplicate at the capacity',
       )
       ;(await harness.run(0)).finish()
       await harness.run(1)
@@ -141,21 +141,25 @@ export const acceptanceCases: readonly InboxCase[] = [
     },
   ),
 
-  inboxCase('capacity-retry', 'an event that waits for a retry takes room', async ({ start }) => {
-    const harness = await start({ capacity: 2, decide: () => retryIn(60_000) })
-    for (const index of [0, 1]) {
-      await harness.accept(makeDelivery())
-      await harness.run(index)
-    }
-    await until(async () => (await harness.inbox.stats()).active === 0, 'both wait for a retry')
-    expectEqual((await harness.accept(makeDelivery())).outcome, 'full', 'the answer at the capacity')
-  }),
+  inboxCase(
+    'capacity-retry',
+    'an event that waits for a retry counts against the capacity',
+    async ({ start }) => {
+      const harness = await start({ capacity: 2, decide: () => retryIn(60_000) })
+      for (const index of [0, 1]) {
+        await harness.accept(makeDelivery())
+        await harness.run(index)
+      }
+      await until(async () => (await harness.inbox.stats()).active === 0, 'both wait for a retry')
+      expectEqual((await harness.accept(makeDelivery())).outcome, 'full', 'the result at the capacity')
+    },
+  ),
 
-  inboxCase('capacity-dead', 'dead letters take no room', async ({ start }) => {
+  inboxCase('capacity-dead', 'dead letters do not count against the capacity', async ({ start }) => {
     const harness = await start({ capacity: 2, decide: () => DEAD })
     for (let count = 1; count <= 4; count++) {
       const accepted = async () => (await harness.accept(makeDelivery())).outcome === 'accepted'
-      await until(accepted, `event ${count} is accepted beside dead letters`)
+      await until(accepted, `event ${count} is accepted despite dead letters`)
       await until(async () => (await harness.inbox.stats()).dead === count, 'it is a dead letter')
     }
   }),
@@ -176,7 +180,7 @@ export const acceptanceCases: readonly InboxCase[] = [
 
   inboxCase(
     'retention-lasts',
-    'an id is remembered for the whole of its retention',
+    'an id is remembered for its whole retention',
     async ({ start }) => {
       const retentionMs = 3000
       const harness = await start({ retentionMs })

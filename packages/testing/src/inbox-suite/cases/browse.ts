@@ -13,7 +13,7 @@ export const browseCases: readonly InboxCase[] = [
       const harness = await start({ manual: true, concurrency: 1 })
       const dead = await acceptEach(harness, 3)
       for (let index = 0; index < 3; index++) (await harness.run(index)).finish(DEAD)
-      await until(async () => (await harness.inbox.stats()).dead === 3, 'there are dead letters')
+      await until(async () => (await harness.inbox.stats()).dead === 3, 'all of them are dead letters')
       const active = await acceptEach(harness, 1)
       await harness.run(3)
       const pending = await acceptEach(harness, 3)
@@ -32,7 +32,7 @@ export const browseCases: readonly InboxCase[] = [
         state: 'pending',
         key: (await find(harness, { state: 'active' }))[0]?.key ?? '',
       })
-      expectEqual(other.length, 0, 'active events among those that are pending')
+      expectEqual(other.length, 0, 'active events among pending ones')
       for (let index = 3; index < 7; index++) (await harness.run(index)).finish()
     },
     ['browse'],
@@ -40,7 +40,7 @@ export const browseCases: readonly InboxCase[] = [
 
   inboxCase(
     'browse-filters',
-    'the filters that an inbox names find what they say',
+    'the filters that an inbox lists find the matching events',
     async ({ start }) => {
       const harness = await start({ manual: true, concurrency: 1 })
       const { browsing } = harness.inbox
@@ -51,9 +51,17 @@ export const browseCases: readonly InboxCase[] = [
       if (browsing?.states.includes('pending') === true) {
         const only = [found.id]
         if (browsing.filters.includes('type'))
-          expectEqual(await pagesOf(harness, { state: 'pending', type: 'a.wanted' }), only, 'those of a type')
+          expectEqual(
+            await pagesOf(harness, { state: 'pending', type: 'a.wanted' }),
+            only,
+            'the events of a type',
+          )
         if (browsing.filters.includes('text'))
-          expectEqual(await pagesOf(harness, { state: 'pending', text: 'nEEDLE' }), only, 'those with a text')
+          expectEqual(
+            await pagesOf(harness, { state: 'pending', text: 'nEEDLE' }),
+            only,
+            'the events with a text',
+          )
       }
       for (let index = 0; index < 4; index++) (await harness.run(index)).finish()
     },

@@ -19,7 +19,7 @@ export const clockCases: readonly InboxCase[] = [
       const run = await harness.run(0)
       const ahead = await startSkewed(HOUR_MS)
       await pause(POLLED_MS)
-      expectEqual(ahead.runs.length, 0, 'attempts of the process that is ahead')
+      expectEqual(ahead.runs.length, 0, 'attempts in the process that is ahead')
       expectEqual(run.attempt.signal.aborted, false, 'whether the attempt was withdrawn')
       run.finish()
     },
@@ -35,7 +35,7 @@ export const clockCases: readonly InboxCase[] = [
       const run = await behind.run(0)
       const harness = await start({ decide: () => COMPLETED })
       await pause(POLLED_MS)
-      expectEqual(harness.runs.length, 0, 'attempts of the other process')
+      expectEqual(harness.runs.length, 0, 'attempts in the other process')
       expectEqual(run.attempt.signal.aborted, false, 'whether the attempt was withdrawn')
       run.finish()
     },
@@ -44,13 +44,13 @@ export const clockCases: readonly InboxCase[] = [
 
   inboxCase(
     'skew-accepted',
-    'an event that a process with a wrong clock has accepted runs at once in another',
+    'an event accepted by a process with a wrong clock runs immediately in another',
     async ({ start, startSkewed }) => {
       const harness = await start()
       for (const aheadMs of [HOUR_MS, -HOUR_MS]) {
         const skewed = await startSkewed(aheadMs, { concurrency: 0 })
         const runs = harness.runs.length
-        expectEqual((await skewed.accept(makeDelivery())).outcome, 'accepted', 'the answer')
+        expectEqual((await skewed.accept(makeDelivery())).outcome, 'accepted', 'the result')
         await harness.run(runs)
       }
     },
@@ -82,7 +82,7 @@ function retryCase(id: string, aheadMs: number): InboxCase {
 function retentionCase(id: string, aheadMs: number): InboxCase {
   return inboxCase(
     id,
-    `an id that a process an hour ${aheadMs > 0 ? 'ahead' : 'behind'} has handled is known to all for its retention`,
+    `all processes remember an id for its retention if a process an hour ${aheadMs > 0 ? 'ahead' : 'behind'} handled it`,
     async ({ start, startSkewed }) => {
       const retentionMs = HOUR_MS / 2
       const handling = await startSkewed(aheadMs, { retentionMs })
@@ -95,7 +95,7 @@ function retentionCase(id: string, aheadMs: number): InboxCase {
       const options = { retentionMs, concurrency: 0 }
       for (const other of [await start(options), await startSkewed(HOUR_MS, options)])
         for (const delivery of deliveries)
-          expectEqual((await other.accept(delivery)).outcome, 'duplicate', 'the answer of another process')
+          expectEqual((await other.accept(delivery)).outcome, 'duplicate', 'the result in another process')
     },
     ['skew', 'shared'],
   )

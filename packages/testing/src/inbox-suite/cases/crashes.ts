@@ -6,7 +6,7 @@ import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['crash', 'survives'] as const
-/** Consecutive crashes after which an event is given up. */
+/** Consecutive crashes after which an event is abandoned. */
 const MAX_CRASHES = 5
 
 /** Cases about crashes. No event that got a 2xx may be lost. */
@@ -30,13 +30,13 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-duplicate',
-    'an event that was answered as a duplicate before a crash runs after it',
+    'an event that was reported as a duplicate before a crash runs after it',
     async ({ startMortal, start }) => {
       const mortal = await startMortal({ concurrency: 0 })
       const delivery = makeDelivery()
       const answers = [1, 2, 3].map(async () => {
         const { outcome } = await mortal.accept(delivery)
-        expectThat(['accepted', 'duplicate'].includes(outcome), `the answer was ${outcome}`)
+        expectThat(['accepted', 'duplicate'].includes(outcome), `the result was ${outcome}`)
       })
       await Promise.any(answers)
       await mortal.kill()
@@ -48,7 +48,7 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-running',
-    'an event whose attempt a crash ended runs again, once, from the bytes that were kept',
+    'an event whose attempt ended in a crash runs again, once, from the stored bytes',
     async ({ startMortal, start }) => {
       const mortal = await startMortal({ manual: true })
       const delivery = makeDelivery()
@@ -64,14 +64,14 @@ export const crashCases: readonly InboxCase[] = [
       await until(async () => isIdle(next), 'it is handled')
       await pause(300)
       expectEqual(next.runs.length, 1, 'attempts after the crash')
-      expectEqual((await next.accept(delivery)).outcome, 'duplicate', 'the answer to a redelivery')
+      expectEqual((await next.accept(delivery)).outcome, 'duplicate', 'the result for a redelivery')
     },
     NEEDS,
   ),
 
   inboxCase(
     'crash-retry',
-    'an event that waits for a retry survives a crash, with its count of attempts',
+    'an event that waits for a retry survives a crash, with its number of attempts',
     async ({ startMortal, start }) => {
       const mortal = await startMortal({ decide: () => retryIn(1000) })
       await mortal.accept(makeDelivery())
@@ -88,11 +88,11 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-redelivery',
-    'a redelivery of a dead letter that was accepted before a crash runs after it',
+    "a dead letter's redelivery that was accepted before a crash runs after it",
     async tools => {
       const [delivery] = (await deadLetters(tools, 1)) as [Delivery]
       const mortal = await tools.startMortal({ concurrency: 0 })
-      expectEqual((await mortal.accept(delivery)).outcome, 'accepted', 'the answer to the redelivery')
+      expectEqual((await mortal.accept(delivery)).outcome, 'accepted', 'the result for the redelivery')
       await mortal.kill()
       await expectRuns(await tools.start(), [delivery])
     },
@@ -101,13 +101,13 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-letters',
-    'a redrive and a discard that were answered before a crash hold after it',
+    'a redrive and a discard that resolved before a crash still hold after it',
     async tools => {
       const letters = (await deadLetters(tools, 3)) as [Delivery, Delivery, Delivery]
       const [redriven, discarded, left] = letters
       const mortal = await tools.startMortal({ concurrency: 0 })
-      expectEqual(await mortal.inbox.deadLetters.redrive(redriven.key), true, 'the answer to the redrive')
-      expectEqual(await mortal.inbox.deadLetters.discard(discarded.key), true, 'the answer to the discard')
+      expectEqual(await mortal.inbox.deadLetters.redrive(redriven.key), true, 'the result of the redrive')
+      expectEqual(await mortal.inbox.deadLetters.discard(discarded.key), true, 'the result of the discard')
       await mortal.kill()
       const next = await tools.start()
       await expectRuns(next, [redriven])
@@ -122,7 +122,7 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-torn',
-    'a crash in the middle of acceptances loses none that was answered, and spoils nothing that follows',
+    'a crash while events are being accepted loses none that was accepted, and breaks no later one',
     async ({ startMortal, start }) => {
       const mortal = await startMortal({ concurrency: 0 })
       const body = new Uint8Array(5000).fill(120)
@@ -139,7 +139,7 @@ export const crashCases: readonly InboxCase[] = [
       for (const delivery of deliveries) {
         const { outcome } = await receiving.accept(delivery)
         const expected = accepted.includes(delivery) ? ['duplicate'] : ['accepted', 'duplicate']
-        expectThat(expected.includes(outcome), `the answer to a redelivery after the crash was ${outcome}`)
+        expectThat(expected.includes(outcome), `the result for a redelivery after the crash was ${outcome}`)
       }
       await receiving.inbox.close(1000)
       await expectRuns(await start(), deliveries)
@@ -149,7 +149,7 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-count',
-    'an event whose process died in five attempts in a row is given up',
+    'an event whose process died in five attempts in a row is abandoned',
     async ({ startMortal, start }) => {
       const delivery = makeDelivery()
       for (let crashes = 0; crashes < MAX_CRASHES; crashes++) {

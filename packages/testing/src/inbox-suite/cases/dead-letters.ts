@@ -51,24 +51,24 @@ export const deadLetterCases: readonly InboxCase[] = [
     const delivery = makeDelivery()
     await acceptAndDeadLetter(harness, delivery)
     result = COMPLETED
-    expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the answer to the redelivery')
+    expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the result for the redelivery')
     expectEqual((await harness.run(1)).attempt.number, 1, 'the number of the attempt')
     await until(async () => (await harness.inbox.stats()).dead === 0, 'the dead letter is gone')
   }),
 
   inboxCase(
     'dead-conflict',
-    'other bytes with the id of a dead letter run in its place, and that is reported',
+    "other bytes with a dead letter's id run in its place, and the conflict is reported",
     async ({ start }) => {
       const harness = await start({ decide: () => DEAD })
       const delivery = makeDelivery({ body: '{"a":1}' })
       await acceptAndDeadLetter(harness, delivery)
       const other = makeDelivery({ id: delivery.id, body: '{"a":2}' })
-      expectEqual(await harness.accept(other), { outcome: 'accepted', conflict: true }, 'the answer')
+      expectEqual(await harness.accept(other), { outcome: 'accepted', conflict: true }, 'the result')
       await harness.run(1)
       await until(async () => (await harness.inbox.stats()).dead === 1, 'it is dead too')
       const letter = await harness.inbox.deadLetters.get(other.key)
-      expectEqual(Array.from(letter?.body ?? []), Array.from(other.body), 'the bytes that are left')
+      expectEqual(Array.from(letter?.body ?? []), Array.from(other.body), 'its bytes')
     },
   ),
 
@@ -78,7 +78,7 @@ export const deadLetterCases: readonly InboxCase[] = [
     const delivery = makeDelivery()
     await acceptAndDeadLetter(harness, delivery)
     result = COMPLETED
-    expectEqual(await harness.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
+    expectEqual(await harness.inbox.deadLetters.redrive(delivery.key), true, 'the result of the redrive')
     const { attempt, delivery: again } = await harness.run(1)
     expectEqual([attempt.number, again.id], [1, delivery.id], 'the attempt')
     expectEqual(Array.from(again.body), Array.from(delivery.body), 'its bytes')
@@ -86,7 +86,7 @@ export const deadLetterCases: readonly InboxCase[] = [
     expectEqual(
       await harness.inbox.deadLetters.redrive(delivery.key),
       false,
-      'the answer to a second redrive',
+      'the result of a second redrive',
     )
   }),
 
@@ -95,15 +95,15 @@ export const deadLetterCases: readonly InboxCase[] = [
     const delivery = makeDelivery()
     await acceptAndDeadLetter(harness, delivery)
     const { deadLetters } = harness.inbox
-    expectEqual(await deadLetters.discard(delivery.key), true, 'the answer to the discard')
+    expectEqual(await deadLetters.discard(delivery.key), true, 'the result of the discard')
     expectEqual(await deadLetters.get(delivery.key), undefined, 'the dead letter afterwards')
-    expectEqual(await deadLetters.discard(delivery.key), false, 'the answer to a second discard')
+    expectEqual(await deadLetters.discard(delivery.key), false, 'the result of a second discard')
     expectEqual((await deadLetters.list()).length, 0, 'dead letters listed')
   }),
 
   inboxCase(
     'dead-discard-redelivery',
-    'a delivery of a discarded dead letter is a new event, with the same bytes or others',
+    'a redelivery of a discarded dead letter is a new event, with the same bytes or others',
     async ({ start }) => {
       let result = DEAD as typeof DEAD | typeof COMPLETED
       const harness = await start({ decide: () => result })
@@ -115,7 +115,7 @@ export const deadLetterCases: readonly InboxCase[] = [
       result = COMPLETED
       const [same, other] = [deliveries[0]!, makeDelivery({ id: deliveries[1]!.id, body: '{"b":2}' })]
       for (const [index, delivery] of [same, other].entries()) {
-        expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the answer')
+        expectEqual(await harness.accept(delivery), { outcome: 'accepted' }, 'the result')
         expectEqual((await harness.run(2 + index)).attempt.number, 1, 'the number of the attempt')
       }
     },
@@ -123,7 +123,7 @@ export const deadLetterCases: readonly InboxCase[] = [
 
   inboxCase(
     'dead-redrive-race',
-    'of redrives of one dead letter at one time, one is answered with true, and it runs once',
+    'of concurrent redrives of a dead letter, one returns true, and the event runs once',
     async ({ start }) => {
       let result = DEAD as typeof DEAD | typeof COMPLETED
       const harness = await start({ decide: () => result })
@@ -133,7 +133,7 @@ export const deadLetterCases: readonly InboxCase[] = [
       for (const { key } of deliveries) {
         const redrives = Array.from({ length: 5 }, () => harness.inbox.deadLetters.redrive(key))
         const answers = await Promise.all(redrives)
-        expectEqual(answers.filter(Boolean).length, 1, 'redrives answered with true')
+        expectEqual(answers.filter(Boolean).length, 1, 'redrives that returned true')
       }
       await until(() => harness.runs.length >= 10, 'all of them run')
       await pause()
@@ -143,7 +143,7 @@ export const deadLetterCases: readonly InboxCase[] = [
 
   inboxCase(
     'dead-order',
-    'dead letters are listed by their time of death, not by that of their acceptance',
+    'dead letters are listed by time of death, not by time of acceptance',
     async ({ start }) => {
       const harness = await start({ manual: true })
       const deliveries = [makeDelivery(), makeDelivery(), makeDelivery()]
@@ -159,14 +159,14 @@ export const deadLetterCases: readonly InboxCase[] = [
       }
       const listed = async (order: 'newest' | 'oldest') =>
         (await harness.inbox.deadLetters.list({ order })).map(({ key }) => key)
-      expectEqual(await listed('oldest'), died, 'the oldest first')
-      expectEqual(await listed('newest'), died.toReversed(), 'the newest first')
+      expectEqual(await listed('oldest'), died, 'oldest first')
+      expectEqual(await listed('newest'), died.toReversed(), 'newest first')
     },
   ),
 
   inboxCase(
     'dead-many',
-    'many dead letters are redriven or discarded at once, and nothing else is touched',
+    'many dead letters are redriven or discarded at once, and no other event is touched',
     async ({ start }) => {
       const broken = new Set<string>()
       const harness = await start({ decide: ({ id }) => (broken.has(id) ? DEAD : COMPLETED) })
@@ -195,7 +195,7 @@ export const deadLetterCases: readonly InboxCase[] = [
 
   inboxCase(
     'counts',
-    'what came, was handled and died is counted by minute, a redrive as one more that came',
+    'received, handled and dead-lettered events are counted by minute, a redrive as received',
     async ({ start }) => {
       let result = DEAD as typeof DEAD | typeof COMPLETED
       const harness = await start({ decide: () => result })
@@ -209,7 +209,7 @@ export const deadLetterCases: readonly InboxCase[] = [
         const sumOf = (name: 'received' | 'handled' | 'deadLettered') =>
           minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0)
         return sumOf('received') === 5 && sumOf('handled') === 4 && sumOf('deadLettered') === 1
-      }, 'five came, four were handled, and one died')
+      }, 'five were received, four handled, and one dead-lettered')
     },
     ['counts'],
   ),
@@ -220,13 +220,13 @@ export const deadLetterCases: readonly InboxCase[] = [
     await harness.accept(delivery)
     const run = await harness.run(0)
     for (const key of [delivery.key, makeDelivery().key]) {
-      expectEqual(await harness.inbox.deadLetters.get(key), undefined, 'what get answers')
-      expectEqual(await harness.inbox.deadLetters.redrive(key), false, 'what redrive answers')
-      expectEqual(await harness.inbox.deadLetters.discard(key), false, 'what discard answers')
+      expectEqual(await harness.inbox.deadLetters.get(key), undefined, 'the result of get')
+      expectEqual(await harness.inbox.deadLetters.redrive(key), false, 'the result of redrive')
+      expectEqual(await harness.inbox.deadLetters.discard(key), false, 'the result of discard')
     }
     run.finish()
     await until(async () => (await harness.inbox.stats()).active === 0, 'it is handled')
-    expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the answer to a redelivery')
+    expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the result for a redelivery')
   }),
 ]
 

@@ -56,13 +56,13 @@ export const drainCases: readonly InboxCase[] = [
     expectEqual(harness.runs.length, length, 'attempts some time later')
   }),
 
-  inboxCase('drain-accept', 'a closed inbox accepts nothing, and rejects nothing', async ({ start }) => {
+  inboxCase('drain-accept', 'a closed inbox accepts no event, and does not reject', async ({ start }) => {
     const harness = await start()
     const delivery = makeDelivery()
     await harness.inbox.close(1000)
     for (const one of [delivery, delivery]) {
       const { outcome } = await harness.accept(one)
-      expectEqual(outcome, 'unavailable', 'the answer after close')
+      expectEqual(outcome, 'unavailable', 'the result after close')
     }
     await pause()
     expectEqual(harness.runs.length, 0, 'attempts')
@@ -70,7 +70,7 @@ export const drainCases: readonly InboxCase[] = [
 
   inboxCase(
     'drain-hands-out-nothing',
-    'close hands out nothing more: neither a waiting event, nor a retry that becomes due',
+    'once closing, an inbox hands out no waiting event and no retry that falls due',
     async ({ start }) => {
       const harness = await start({ manual: true, concurrency: 2 })
       const retrying = makeDelivery()
@@ -93,7 +93,7 @@ export const drainCases: readonly InboxCase[] = [
 
   inboxCase(
     'drain-withdrawn',
-    'what a withdrawn attempt says after close does not count',
+    'the result of a withdrawn attempt does not count after close',
     async ({ start }) => {
       const first = await start({ manual: true, deaf: true })
       const deliveries = [makeDelivery(), makeDelivery()]
@@ -118,7 +118,7 @@ export const drainCases: readonly InboxCase[] = [
 
   inboxCase(
     'drain-no-crash',
-    'an attempt that a drain withdraws is no crash, however often',
+    'an attempt that a drain withdraws does not count as a crash, however often it happens',
     async ({ start }) => {
       const delivery = makeDelivery()
       for (let drains = 0; drains < 7; drains++) {

@@ -14,7 +14,7 @@ const TRACE = {
 export const durabilityCases: readonly InboxCase[] = [
   inboxCase(
     'durable-waiting',
-    'the next process handles the events that were left, from the stored bytes',
+    'the next process handles the remaining events, from the stored bytes',
     async ({ start }) => {
       const first = await start({ concurrency: 0 })
       const deliveries = Array.from({ length: 20 }, (_, index) =>
@@ -26,7 +26,7 @@ export const durabilityCases: readonly InboxCase[] = [
       await Promise.all(deliveries.map(first.accept))
       expectEqual((await first.inbox.stats()).pending, 20, 'events that wait')
       expectEqual(await first.inbox.close(1000), { lost: 0 }, 'the report')
-      expectEqual(first.runs.length, 0, 'attempts of a process that only receives')
+      expectEqual(first.runs.length, 0, 'attempts in a process that only receives')
       const next = await start({})
       await until(() => next.runs.length >= 20, 'the next process runs them')
       for (const { key, id, type, namespace, body } of deliveries) {
@@ -40,7 +40,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-duplicate',
-    'the next process recognises accepted and handled events, and runs only the accepted ones',
+    'the next process recognizes accepted and handled events, and runs only the accepted ones',
     async ({ start }) => {
       const first = await start({ concurrency: 1 })
       const [done, waiting] = [makeDelivery(), makeDelivery()]
@@ -52,8 +52,8 @@ export const durabilityCases: readonly InboxCase[] = [
       await receiving.accept(waiting)
       await receiving.inbox.close(1000)
       const last = await start({ concurrency: 0 })
-      expectEqual(await last.accept(done), { outcome: 'duplicate' }, 'the answer to a handled event')
-      expectEqual(await last.accept(waiting), { outcome: 'duplicate' }, 'the answer to a waiting event')
+      expectEqual(await last.accept(done), { outcome: 'duplicate' }, 'the result for a handled event')
+      expectEqual(await last.accept(waiting), { outcome: 'duplicate' }, 'the result for a waiting event')
       const other = makeDelivery({ id: done.id, body: '{"other":true}' })
       expectEqual(await last.accept(other), { outcome: 'duplicate', conflict: true }, 'other bytes')
       await last.inbox.close(1000)
@@ -83,7 +83,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-retry',
-    'a retry survives the process, and the count of attempts continues',
+    'a retry survives the process, and its attempt number continues',
     async ({ start }) => {
       const first = await start({ decide: () => retryIn(200) })
       await first.accept(makeDelivery())
@@ -112,7 +112,7 @@ export const durabilityCases: readonly InboxCase[] = [
         [delivery.id],
         'dead letters',
       )
-      expectEqual(await next.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
+      expectEqual(await next.inbox.deadLetters.redrive(delivery.key), true, 'the result of the redrive')
       expectEqual((await next.run(0)).attempt.number, 1, 'the number of the attempt')
     },
     ['survives'],
@@ -120,7 +120,7 @@ export const durabilityCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-trace',
-    'an event keeps its trace context in the next process, and over a retry and a redrive',
+    'an event keeps its trace context in the next process, and through a retry and a redrive',
     async ({ start }) => {
       const first = await start({ concurrency: 0 })
       const delivery = makeDelivery({ trace: TRACE })
@@ -135,7 +135,7 @@ export const durabilityCases: readonly InboxCase[] = [
       const tracesOf = ({ key }: Delivery) =>
         next.runs.filter(run => run.delivery.key === key).map(run => run.delivery.trace)
       expectEqual(tracesOf(delivery).slice(0, 3), [TRACE, TRACE, TRACE], 'the trace contexts')
-      expectEqual(tracesOf(untraced), [undefined, undefined], 'those of an event without one')
+      expectEqual(tracesOf(untraced), [undefined, undefined], 'the trace contexts of an event without one')
     },
     ['survives'],
   ),
@@ -149,7 +149,7 @@ export const durabilityCases: readonly InboxCase[] = [
       const deliveries = Array.from({ length: 10 }, () => makeDelivery())
       await Promise.all(deliveries.map(web.accept))
       await until(() => worker.runs.length === deliveries.length, 'the worker runs them')
-      expectEqual(web.runs.length, 0, 'attempts of the process that only receives')
+      expectEqual(web.runs.length, 0, 'attempts in the process that only receives')
     },
     ['shared'],
   ),

@@ -6,18 +6,18 @@ import type { InboxCase } from '../target.ts'
 
 const NEEDS = ['failWrites'] as const
 
-/** Cases about storage that cannot be written. */
+/** Cases about storage whose writes fail. */
 export const failureCases: readonly InboxCase[] = [
   inboxCase(
     'failure-accept',
-    'an event that cannot be stored is answered as unavailable, and accepted once it can be',
+    'an event that cannot be stored is refused as unavailable, and accepted once it can be stored',
     async ({ start, failWrites }) => {
       const harness = await start()
       const deliveries = Array.from({ length: 3 }, () => makeDelivery())
       await failWrites(true)
       const answers = await Promise.all(deliveries.map(one => answerOf(() => harness.accept(one))))
       await failWrites(false)
-      expectEqual(answers, ['unavailable', 'unavailable', 'unavailable'], 'the answers')
+      expectEqual(answers, ['unavailable', 'unavailable', 'unavailable'], 'the results')
       for (const delivery of deliveries) await acceptLater(harness, delivery)
       await until(() => harness.runs.length >= 3, 'all of them run')
       await pause()
@@ -28,7 +28,7 @@ export const failureCases: readonly InboxCase[] = [
 
   inboxCase(
     'failure-start',
-    'a start whose storage cannot be written rejects, and can be repeated',
+    'a start whose writes fail rejects, and can be repeated',
     async ({ create, start, failWrites }) => {
       // The storage already exists: only the writes of this start fail.
       await (await start()).inbox.close(1000)
@@ -39,7 +39,7 @@ export const failureCases: readonly InboxCase[] = [
         return { outcome: 'started' }
       })
       await failWrites(false)
-      expectThat(rejected.startsWith('rejected'), `start ${rejected} while nothing could be written`)
+      expectThat(rejected.startsWith('rejected'), `start ${rejected} while writes failed`)
       await until(async () => {
         const again = await answerOf(async () => {
           await inbox.start(() => COMPLETED, sharingPolicy())
@@ -47,7 +47,11 @@ export const failureCases: readonly InboxCase[] = [
         })
         return again === 'started'
       }, 'a later start of the same inbox resolves')
-      expectEqual(await answerOf(async () => inbox.accept(makeDelivery())), 'accepted', 'the answer then')
+      expectEqual(
+        await answerOf(async () => inbox.accept(makeDelivery())),
+        'accepted',
+        'the result afterwards',
+      )
     },
     [...NEEDS, 'survives'],
   ),
@@ -72,7 +76,7 @@ export const failureCases: readonly InboxCase[] = [
         const { pending, active } = await harness.inbox.stats()
         return pending + active === 0
       }, 'it is handled')
-      expectEqual(await answerOf(() => harness.accept(delivery)), 'duplicate', 'the answer to a redelivery')
+      expectEqual(await answerOf(() => harness.accept(delivery)), 'duplicate', 'the result for a redelivery')
     },
     NEEDS,
   ),
@@ -98,7 +102,7 @@ export const failureCases: readonly InboxCase[] = [
 
   inboxCase(
     'failure-letters',
-    'a redrive, a discard or a forget that cannot be written rejects, and changes nothing',
+    'a redrive, discard or forget whose write fails rejects, and changes nothing',
     async ({ start, failWrites }) => {
       let result = COMPLETED as typeof COMPLETED | typeof DEAD
       const harness = await start({ decide: () => result })
@@ -127,7 +131,7 @@ export const failureCases: readonly InboxCase[] = [
         if (!answer.startsWith('rejected')) answers.push(`${name}: ${answer}`)
       }
       await failWrites(false)
-      expectEqual(answers, [], 'answers although nothing could be written')
+      expectEqual(answers, [], 'results although writes failed')
       await until(async () => (await answerOf(() => harness.accept(handled))) === 'duplicate', 'it is known')
       expectEqual((await deadLetters.get(dead.key))?.id, dead.id, 'the dead letter afterwards')
       expectEqual(harness.runs.length, runs, 'attempts')
@@ -145,7 +149,7 @@ async function answerOf(call: () => Promise<{ outcome: string }> | { outcome: st
   }
 }
 
-/** A client may take a moment to notice that its server works again. */
+/** Repeats the delivery, since a client may take a moment to notice that its server works again. */
 async function acceptLater(harness: Harness, delivery: Parameters<Harness['accept']>[0]): Promise<void> {
   const isThere = async () =>
     ['accepted', 'duplicate'].includes(await answerOf(() => harness.accept(delivery)))

@@ -17,7 +17,7 @@ export const manyCases: readonly InboxCase[] = [
       const first = keys[0] ?? ''
       const redriven =
         (await harness.inbox.deadLetters.redriveMany?.([...keys, makeDelivery().key, first])) ?? []
-      expectEqual([...new Set(redriven)].sort(), [...keys].sort(), 'the keys of those that were redriven')
+      expectEqual([...new Set(redriven)].sort(), [...keys].sort(), 'the redriven keys')
       await until(() => harness.runs.length >= 8, 'they run')
       await pause()
       const again = harness.runs.slice(5)
@@ -47,26 +47,26 @@ export const manyCases: readonly InboxCase[] = [
       )
       const { deadLetters } = harness.inbox
       const discarded = (await deadLetters.discardMany?.([one.key, handled.key, two.key])) ?? []
-      expectEqual([...discarded].sort(), [one.key, two.key].sort(), 'the keys of those that were discarded')
+      expectEqual([...discarded].sort(), [one.key, two.key].sort(), 'the discarded keys')
       expectEqual((await harness.inbox.stats()).dead, 2, 'dead letters left')
-      expectEqual((await harness.accept(handled)).outcome, 'duplicate', 'the answer for a handled event')
-      expectEqual((await harness.accept(one)).outcome, 'accepted', 'the answer for a discarded one')
+      expectEqual((await harness.accept(handled)).outcome, 'duplicate', 'the result for a handled event')
+      expectEqual((await harness.accept(one)).outcome, 'accepted', 'the result for a discarded one')
       await harness.run(5)
-      expectEqual(await deadLetters.discardMany?.([]), [], 'the keys for no keys')
+      expectEqual(await deadLetters.discardMany?.([]), [], 'the result for no keys')
     },
     ['many'],
   ),
 
   inboxCase(
     'many-race',
-    'of redrives of the same dead letters at one time, one gets each of them',
+    'of concurrent redrives of the same dead letters, one gets each letter',
     async ({ start }) => {
       const { harness, letters, revive } = await withLetters(start, 6)
       revive()
       const keys = letters.map(({ key }) => key)
       const { deadLetters } = harness.inbox
       const answers = await Promise.all([1, 2, 3].map(() => deadLetters.redriveMany?.(keys) ?? []))
-      expectEqual(answers.flat().sort(), [...keys].sort(), 'the keys of all answers')
+      expectEqual(answers.flat().sort(), [...keys].sort(), 'the keys of all results')
       await until(() => harness.runs.length >= 12, 'they run')
       await pause()
       expectEqual(harness.runs.length, 12, 'attempts')
@@ -76,7 +76,7 @@ export const manyCases: readonly InboxCase[] = [
 
   inboxCase(
     'many-reopen',
-    'what redriveMany and discardMany changed is so for the next process',
+    'the changes of redriveMany and discardMany hold in the next process',
     async ({ start }) => {
       const { harness, letters } = await withLetters(start, 5)
       await harness.inbox.close(1000)

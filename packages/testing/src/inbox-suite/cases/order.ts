@@ -64,7 +64,7 @@ export const orderCases: readonly InboxCase[] = [
 
   inboxCase(
     'order-late',
-    'an older event that arrives while another one waits for its retry runs after it',
+    'an older event that arrives while another event of its key waits for a retry runs after it',
     async ({ start }) => {
       const harness = await start({
         serialize: true,
@@ -101,7 +101,7 @@ export const orderCases: readonly InboxCase[] = [
 
   inboxCase(
     'order-redrive',
-    'a dead letter that is redriven keeps its key, and its place among those that wait',
+    'a redriven dead letter keeps its key, and its place among the waiting events',
     async ({ start }) => {
       const harness = await start({ serialize: true, manual: true })
       const accept = async (id: string, createdAt: number) => {
@@ -115,7 +115,7 @@ export const orderCases: readonly InboxCase[] = [
       await accept('running', 20)
       await harness.run(1)
       await accept('later', 30)
-      expectEqual(await harness.inbox.deadLetters.redrive(key), true, 'the answer to the redrive')
+      expectEqual(await harness.inbox.deadLetters.redrive(key), true, 'the result of the redrive')
       await pause(200)
       expectEqual(harness.runs.length, 2, 'attempts while another one of its key runs')
       for (let index = 1; index < 4; index++) (await harness.run(index)).finish()

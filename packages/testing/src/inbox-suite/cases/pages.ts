@@ -7,7 +7,7 @@ import type { InboxCase } from '../target.ts'
 export const pageCases: readonly InboxCase[] = [
   inboxCase(
     'dead-pages',
-    'pages of dead letters neither repeat nor skip one that stays, in both orders',
+    'pages of dead letters neither repeat nor skip a remaining letter, in both orders',
     async ({ start }) => {
       const harness = await start({ decide: () => DEAD })
       const { deadLetters } = harness.inbox
@@ -18,7 +18,7 @@ export const pageCases: readonly InboxCase[] = [
         expectEqual(
           first.map(({ key }) => key),
           expected.slice(0, 2),
-          `the first page, the ${order} first`,
+          `the first page, ${order} first`,
         )
         // The dead letter after which the next page begins is gone, and there is a new one.
         const gone = first.at(-1)
@@ -34,21 +34,21 @@ export const pageCases: readonly InboxCase[] = [
         }
         const stayed = expected.slice(2)
         if (order === 'oldest') stayed.push(keys.at(-1) ?? '')
-        expectEqual(rest, stayed, `the pages after it, the ${order} first`)
+        expectEqual(rest, stayed, `the pages after it, ${order} first`)
       }
     },
   ),
 
   inboxCase(
     'dead-pages-again',
-    'a letter that dies again is the newest, and no page after the cursor has it',
+    'a letter that dies again is the newest, and is on no page after the cursor',
     async ({ start }) => {
       const harness = await start({ decide: () => DEAD })
       const { deadLetters } = harness.inbox
       const keys = await deadLettersIn(harness, 3)
       const [newest] = await deadLetters.list({ limit: 1 })
       const runs = harness.runs.length
-      expectEqual(await deadLetters.redrive(newest?.key ?? ''), true, 'the answer to the redrive')
+      expectEqual(await deadLetters.redrive(newest?.key ?? ''), true, 'the result of the redrive')
       await harness.run(runs)
       await until(async () => (await deadLetters.get(newest?.key ?? '')) !== undefined, 'it is dead again')
       const rest = await deadLetters.list({ ...(newest?.cursor !== undefined && { after: newest.cursor }) })
@@ -60,7 +60,7 @@ export const pageCases: readonly InboxCase[] = [
     },
   ),
 
-  inboxCase('dead-cursor', 'a cursor that no letter had is refused', async ({ start }) => {
+  inboxCase('dead-cursor', 'a cursor that belongs to no letter is refused', async ({ start }) => {
     const { inbox } = await start()
     const refused = async (after: string) => {
       try {

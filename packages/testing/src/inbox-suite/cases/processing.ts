@@ -14,7 +14,7 @@ export const processingCases: readonly InboxCase[] = [
       [1, 2, 3],
       'attempt numbers',
     )
-    // The shorter of two, because a busy machine makes a wait longer but never shorter.
+    // Takes the shorter of two waits, because a busy machine makes a wait longer but never shorter.
     const waited = Math.min(second.startedAt - first.startedAt, third.startedAt - second.startedAt)
     expectThat(waited > 290, `a retry came after ${waited} ms instead of 300`)
     expectThat(waited < 1200, `the retries came after ${waited} ms and more instead of 300`)
@@ -32,7 +32,7 @@ export const processingCases: readonly InboxCase[] = [
     expectEqual(again.event, undefined, 'the parsed event, which a handler may have changed')
   }),
 
-  inboxCase('retry-waits', 'events that wait for a retry do not hold up the others', async ({ start }) => {
+  inboxCase('retry-waits', 'events that wait for a retry do not delay the others', async ({ start }) => {
     const failing = makeDelivery()
     const harness = await start({
       concurrency: 1,
@@ -45,23 +45,19 @@ export const processingCases: readonly InboxCase[] = [
     expectEqual((await harness.inbox.stats()).pending, 1, 'events that wait')
   }),
 
-  inboxCase(
-    'concurrency',
-    'as many events run at one time as the policy allows, and no more',
-    async ({ start }) => {
-      const harness = await start({ manual: true, concurrency: 3 })
-      await Promise.all(Array.from({ length: 8 }, () => harness.accept(makeDelivery())))
-      let most = 0
-      for (let finished = 0; finished < 8; finished++) {
-        const wanted = Math.min(8, finished + 3)
-        await until(() => harness.runs.length >= wanted, `${wanted} attempts have begun`)
-        await pause(20)
-        most = Math.max(most, harness.runs.length - finished)
-        harness.runs[finished]?.finish()
-      }
-      expectEqual(most, 3, 'attempts at one time')
-    },
-  ),
+  inboxCase('concurrency', 'exactly as many events run at a time as the policy allows', async ({ start }) => {
+    const harness = await start({ manual: true, concurrency: 3 })
+    await Promise.all(Array.from({ length: 8 }, () => harness.accept(makeDelivery())))
+    let most = 0
+    for (let finished = 0; finished < 8; finished++) {
+      const wanted = Math.min(8, finished + 3)
+      await until(() => harness.runs.length >= wanted, `${wanted} attempts have begun`)
+      await pause(20)
+      most = Math.max(most, harness.runs.length - finished)
+      harness.runs[finished]?.finish()
+    }
+    expectEqual(most, 3, 'attempts at a time')
+  }),
 
   inboxCase(
     'stats',
@@ -79,7 +75,7 @@ export const processingCases: readonly InboxCase[] = [
       ;(await harness.run(1)).finish()
       await until(async () => (await harness.inbox.stats()).active === 0, 'nothing runs')
       const { pending, oldestPendingMs } = await harness.inbox.stats()
-      expectEqual([pending, oldestPendingMs], [0, 0], 'pending and oldest when all is done')
+      expectEqual([pending, oldestPendingMs], [0, 0], 'pending and oldest at the end')
     },
   ),
 

@@ -11,11 +11,11 @@ const NEEDS = ['survives'] as const
 export const reopenCases: readonly InboxCase[] = [
   inboxCase(
     'reopen-redelivery',
-    'a redelivery of a dead letter that was accepted runs in the next process, from attempt 1',
+    "a dead letter's accepted redelivery runs in the next process, from attempt 1",
     async tools => {
       const { delivery } = await deadLetter(tools)
       const receiving = await tools.start({ concurrency: 0 })
-      expectEqual((await receiving.accept(delivery)).outcome, 'accepted', 'the answer to the redelivery')
+      expectEqual((await receiving.accept(delivery)).outcome, 'accepted', 'the result for the redelivery')
       await receiving.inbox.close(1000)
       const next = await tools.start()
       expectEqual((await next.run(0)).attempt.number, 1, 'the number of the attempt')
@@ -27,11 +27,11 @@ export const reopenCases: readonly InboxCase[] = [
 
   inboxCase(
     'reopen-redrive',
-    'a dead letter that was redriven runs in the next process, and is none any more',
+    'a redriven dead letter runs in the next process, and is no longer a dead letter',
     async tools => {
       const { delivery } = await deadLetter(tools)
       const receiving = await tools.start({ concurrency: 0 })
-      expectEqual(await receiving.inbox.deadLetters.redrive(delivery.key), true, 'the answer to the redrive')
+      expectEqual(await receiving.inbox.deadLetters.redrive(delivery.key), true, 'the result of the redrive')
       await receiving.inbox.close(1000)
       const next = await tools.start()
       const { attempt, delivery: again } = await next.run(0)
@@ -43,24 +43,24 @@ export const reopenCases: readonly InboxCase[] = [
 
   inboxCase(
     'reopen-discard',
-    'a dead letter that was discarded is unknown to the next process',
+    'a discarded dead letter is unknown to the next process',
     async tools => {
       const { delivery } = await deadLetter(tools)
       const first = await tools.start({ concurrency: 0 })
-      expectEqual(await first.inbox.deadLetters.discard(delivery.key), true, 'the answer to the discard')
+      expectEqual(await first.inbox.deadLetters.discard(delivery.key), true, 'the result of the discard')
       await first.inbox.close(1000)
       const next = await tools.start()
       expectEqual((await next.inbox.deadLetters.list()).length, 0, 'dead letters')
       await pause()
       expectEqual(next.runs.length, 0, 'attempts')
-      expectEqual(await next.accept(delivery), { outcome: 'accepted' }, 'the answer to a redelivery')
+      expectEqual(await next.accept(delivery), { outcome: 'accepted' }, 'the result for a redelivery')
     },
     NEEDS,
   ),
 
   inboxCase(
     'reopen-forget',
-    'an id that was forgotten is unknown to the next process',
+    'a forgotten id is unknown to the next process',
     async ({ start }) => {
       const first = await start()
       const delivery = makeDelivery()
@@ -69,7 +69,7 @@ export const reopenCases: readonly InboxCase[] = [
       await until(async () => (await first.inbox.forget(delivery.key)) === true, 'its id is forgotten')
       await first.inbox.close(1000)
       const next = await start()
-      expectEqual(await next.accept(delivery), { outcome: 'accepted' }, 'the answer to a redelivery')
+      expectEqual(await next.accept(delivery), { outcome: 'accepted' }, 'the result for a redelivery')
     },
     NEEDS,
   ),
@@ -91,7 +91,7 @@ export const reopenCases: readonly InboxCase[] = [
 
   inboxCase(
     'reopen-order',
-    'the next process runs events of one key one at a time, the oldest first',
+    'the next process runs events of one key one at a time, oldest first',
     async ({ start }) => {
       const receiving = await start({ serialize: true, concurrency: 0 })
       for (const [id, createdAt] of [
@@ -137,7 +137,7 @@ export const reopenCases: readonly InboxCase[] = [
 
   inboxCase(
     'reopen-received',
-    'the time at which an event was received stays with it, as a dead letter too',
+    'an event keeps the time at which it was received, even as a dead letter',
     async ({ start }) => {
       const receivedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
       const first = await start({ concurrency: 0 })
@@ -145,18 +145,18 @@ export const reopenCases: readonly InboxCase[] = [
       await first.accept(delivery)
       await first.inbox.close(1000)
       const next = await start({ decide: () => DEAD })
-      expectEqual((await next.run(0)).delivery.receivedAt, receivedAt, 'of the event that ran')
+      expectEqual((await next.run(0)).delivery.receivedAt, receivedAt, 'receivedAt of the event that ran')
       await until(async () => (await next.inbox.deadLetters.get(delivery.key)) !== undefined, 'it is dead')
       await next.inbox.close(1000)
       const letter = await (await start({ concurrency: 0 })).inbox.deadLetters.get(delivery.key)
-      expectEqual(letter?.receivedAt, receivedAt, 'of the dead letter')
+      expectEqual(letter?.receivedAt, receivedAt, 'receivedAt of the dead letter')
     },
     NEEDS,
   ),
 
   inboxCase(
     'reopen-stats',
-    'the next process counts waiting events and dead letters, and the capacity with them',
+    'the next process counts waiting events and dead letters, and applies the capacity to them',
     async tools => {
       await deadLetter(tools)
       const first = await tools.start({ concurrency: 0 })
@@ -165,15 +165,15 @@ export const reopenCases: readonly InboxCase[] = [
       const next = await tools.start({ concurrency: 0, capacity: 4 })
       const { pending, active, dead } = await next.inbox.stats()
       expectEqual([pending, active, dead], [3, 0, 1], 'pending, active, dead')
-      expectEqual((await next.accept(makeDelivery())).outcome, 'accepted', 'the answer below the capacity')
-      expectEqual((await next.accept(makeDelivery())).outcome, 'full', 'the answer at the capacity')
+      expectEqual((await next.accept(makeDelivery())).outcome, 'accepted', 'the result below the capacity')
+      expectEqual((await next.accept(makeDelivery())).outcome, 'full', 'the result at the capacity')
     },
     NEEDS,
   ),
 
   inboxCase(
     'reopen-counts',
-    'what came and ended before is counted by minute in the next process too',
+    'the next process also has the earlier counts by minute',
     async tools => {
       const { delivery } = await deadLetter(tools)
       const first = await tools.start()

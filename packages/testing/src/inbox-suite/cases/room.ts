@@ -13,7 +13,7 @@ const MOST = 400
 export const roomCases: readonly InboxCase[] = [
   inboxCase(
     'room-full',
-    'an inbox without room refuses further events, and runs every one that it has accepted',
+    'an inbox without room refuses further events, and runs every event it has accepted',
     async ({ start }) => {
       const harness = await start({ manual: true, concurrency: 1 })
       const accepted: Delivery[] = []
@@ -23,7 +23,7 @@ export const roomCases: readonly InboxCase[] = [
         outcome = (await harness.accept(delivery)).outcome
         if (outcome === 'accepted') accepted.push(delivery)
       }
-      expectThat(outcome === 'full' || outcome === 'unavailable', `the last answer was '${outcome}'`)
+      expectThat(outcome === 'full' || outcome === 'unavailable', `the last result was '${outcome}'`)
       expectThat(accepted.length > 0, 'no event was accepted')
       await until(() => {
         for (const { finish } of harness.runs) finish()

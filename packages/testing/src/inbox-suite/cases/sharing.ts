@@ -7,7 +7,7 @@ import type { InboxCase } from '../target.ts'
 export const sharingCases: readonly InboxCase[] = [
   inboxCase(
     'durable-board',
-    'what a process handles is there for the others once it has started',
+    "a process's event types are visible to the others once it has started",
     async ({ start }) => {
       const one = publication({ patterns: ['a.b', 'c.*', "o'clock"], onUnhandled: true })
       const first = await start({ own: one })
@@ -15,7 +15,7 @@ export const sharingCases: readonly InboxCase[] = [
       for (const { board } of [first, second]) {
         const { processes, postponed } = await board.read()
         const { seenMs = -1, ...kept } = processes.find(({ id }) => id === one.id) ?? {}
-        expectEqual(kept, one, 'what was published')
+        expectEqual(kept, one, 'the published entry')
         expectThat(seenMs >= 0 && seenMs < 60_000, `seen ${seenMs} ms ago`)
         expectEqual([processes.length, postponed], [2, 0], 'processes and postponed events')
       }
@@ -28,7 +28,7 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-board-kept',
-    'what a process published outlives its drain, and is dropped when it has not been renewed for its time',
+    "a process's entry outlives its drain, and is dropped if it is not renewed in time",
     async ({ start }) => {
       const watcher = await start()
       const ids = async () => (await watcher.board.read()).processes.map(({ id }) => id)
@@ -44,15 +44,15 @@ export const sharingCases: readonly InboxCase[] = [
       )
       const begun = performance.now()
       while (performance.now() - begun < 2000) await watcher.board.publish(long)
-      await until(async () => !(await ids()).includes(short.id), 'the one that was not renewed is dropped')
-      expectThat((await ids()).includes(long.id), 'the other one is kept')
+      await until(async () => !(await ids()).includes(short.id), 'the entry that was not renewed is dropped')
+      expectThat((await ids()).includes(long.id), 'the other entry is kept')
     },
     ['shared'],
   ),
 
   inboxCase(
     'durable-postpone',
-    'a postponed event waits as long as it should, is pending meanwhile, and loses no attempt',
+    'a postponed event waits for its delay, is pending meanwhile, and loses no attempt',
     async ({ start }) => {
       const harness = await start({
         decide: (_, { routingToken, number }) => {
@@ -76,7 +76,7 @@ export const sharingCases: readonly InboxCase[] = [
           [1, 3],
           [2, 3],
         ],
-        'numbers and marks of the attempts',
+        'numbers and routing tokens of the attempts',
       )
       const waits = [1, 2, 3].map(
         index => (harness.runs[index]?.startedAt ?? 0) - (harness.runs[index - 1]?.startedAt ?? 0),
@@ -86,7 +86,7 @@ export const sharingCases: readonly InboxCase[] = [
         `it waited ${waits.join(', ')} ms`,
       )
       await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
-      expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the answer to a redelivery')
+      expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the result for a redelivery')
     },
     ['shared'],
   ),
@@ -108,7 +108,7 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-postpone-dead',
-    'a postponed event can become a dead letter without an attempt, and keeps its routing token when it is redriven or comes again',
+    'a postponed event can die without an attempt, and keeps its routing token when redriven or redelivered',
     async ({ start }) => {
       const error = new Error('no handler')
       const harness = await start({
@@ -125,13 +125,17 @@ export const sharingCases: readonly InboxCase[] = [
       const { deadLetters } = harness.inbox
       await until(async () => (await deadLetters.get(delivery.key)) !== undefined, 'it is a dead letter')
       await until(async () => (await harness.board.read()).postponed === 0, 'it is no longer counted')
-      expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, 'the attempts of the dead letter')
-      expectEqual(await deadLetters.redrive(key), false, 'the redrive of another one')
-      expectEqual(await deadLetters.redrive(delivery.key), true, 'the redrive')
+      expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, "the dead letter's attempts")
+      expectEqual(await deadLetters.redrive(key), false, 'the result of a redrive of an unknown key')
+      expectEqual(await deadLetters.redrive(delivery.key), true, 'the result of the redrive')
       await harness.run(2)
       await until(async () => (await deadLetters.get(delivery.key)) !== undefined, 'it is dead again')
-      expectEqual((await deadLetters.get(delivery.key))?.attempts, 0, 'the attempts of the dead letter then')
-      expectEqual((await harness.accept(delivery)).outcome, 'accepted', 'the answer to a redelivery')
+      expectEqual(
+        (await deadLetters.get(delivery.key))?.attempts,
+        0,
+        "the dead letter's attempts after the redrive",
+      )
+      expectEqual((await harness.accept(delivery)).outcome, 'accepted', 'the result for a redelivery')
       await harness.run(3)
       const seen = harness.runs.map(({ attempt }) => [attempt.number, attempt.routingToken])
       expectEqual(
@@ -142,7 +146,7 @@ export const sharingCases: readonly InboxCase[] = [
           [1, 3],
           [1, 4],
         ],
-        'numbers and marks of the attempts',
+        'numbers and routing tokens of the attempts',
       )
     },
     ['shared'],
@@ -150,7 +154,7 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'durable-postpone-order',
-    'a postponed event keeps its turn among those of its key',
+    'a postponed event keeps its turn among the events of its key',
     async ({ start }) => {
       const harness = await start({
         serialize: true,
@@ -221,7 +225,7 @@ export const sharingCases: readonly InboxCase[] = [
         await until(() => runs().length >= count, `attempt ${count} begins`)
         await pause(50)
         const begun = runs().filter(({ delivery }) => !ids.includes(delivery.id))
-        expectEqual(begun.length, 1, 'attempts at one time')
+        expectEqual(begun.length, 1, 'attempts at a time')
         for (const { delivery, finish } of begun) {
           ids.push(delivery.id)
           finish()
@@ -234,7 +238,7 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'shared-redrive-race',
-    'of redrives of one dead letter by two processes at one time, one is answered with true',
+    'of concurrent redrives of a dead letter by two processes, one returns true',
     async ({ start }) => {
       const first = await start({ decide: () => DEAD })
       const deliveries = Array.from({ length: 5 }, () => makeDelivery())
@@ -246,7 +250,7 @@ export const sharingCases: readonly InboxCase[] = [
         const answers = await Promise.all(
           [one, two, one, two].map(({ inbox }) => inbox.deadLetters.redrive(key)),
         )
-        expectEqual(answers.filter(Boolean).length, 1, 'redrives answered with true')
+        expectEqual(answers.filter(Boolean).length, 1, 'redrives that returned true')
       }
       expectEqual((await one.inbox.stats()).pending, 5, 'events that wait')
     },

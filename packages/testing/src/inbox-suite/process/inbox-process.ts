@@ -135,9 +135,9 @@ class ServedInbox {
   }
 }
 
-const ENDED = 'The process of the inbox has ended.'
+const ENDED = "The inbox's process has ended."
 
-/** An error that was passed between processes is a plain one. */
+/** Restores the error's class, which is lost between processes. */
 function withdrawal({ message }: Error): AckhookError {
   return new AckhookError('drain_timeout', message)
 }

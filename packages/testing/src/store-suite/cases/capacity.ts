@@ -7,21 +7,21 @@ const lease = { leaseMs: LEASE_MS }
 export const capacityCases: readonly StoreCase[] = [
   {
     id: 'store.full',
-    name: 'a claim without room is refused, and no claim in flight is evicted for it',
+    name: 'a claim beyond the limit is refused, and evicts no claim in flight',
     needs: ['openSmall'],
     async run({ first }) {
       await expectOutcome(first.claim('one', 'a', lease), 'claimed', 'the first claim')
       await expectOutcome(first.claim('two', 'b', lease), 'claimed', 'the second claim')
-      await expectOutcome(first.claim('three', 'c', lease), 'full', 'a claim beyond the room')
-      await expectOutcome(first.claim('one', 'a', lease), 'claimed', 'the first claim sent again')
+      await expectOutcome(first.claim('three', 'c', lease), 'full', 'a claim beyond the limit')
+      await expectOutcome(first.claim('one', 'a', lease), 'claimed', 'the first claim repeated')
       await expectOutcome(first.claim('two', 'x', lease), 'in_flight', 'another owner on the second')
       await expectAnswer(first.release('two', 'b'), true, 'release of the second')
-      await expectOutcome(first.claim('three', 'c', lease), 'claimed', 'a claim when there is room again')
+      await expectOutcome(first.claim('three', 'c', lease), 'claimed', 'a claim once there is room again')
     },
   },
   {
     id: 'store.full.completed',
-    name: 'completed ids take no room from claims',
+    name: 'completed ids do not count against the limit on claims',
     needs: ['openSmall'],
     async run({ first, second }) {
       for (const id of ['one', 'two', 'three', 'four', 'five']) {
@@ -34,7 +34,7 @@ export const capacityCases: readonly StoreCase[] = [
   },
   {
     id: 'store.full.lapsed',
-    name: 'a claim whose lease expired takes no room, even if nobody asks for its id again',
+    name: 'a claim whose lease has expired does not count, even if its id is never claimed again',
     needs: ['openSmall'],
     async run({ first, second }) {
       for (const id of ['one', 'two', 'three', 'four']) await letLeaseExpire(first, id, 'late', 'release')

@@ -13,7 +13,7 @@ export const claimCases: readonly StoreCase[] = [
   },
   {
     id: 'store.claim.in-flight',
-    name: 'an id claimed by another owner is in flight, for at most the length of the lease',
+    name: 'an id claimed by another owner is in flight, for at most its lease',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
       const answer = await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'a claimed id')
@@ -26,13 +26,13 @@ export const claimCases: readonly StoreCase[] = [
     name: 'a claim sent twice with one token succeeds both times',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
-      await expectOutcome(second.claim('id', 'mine', lease), 'claimed', 'my own claim again')
-      await expectOutcome(first.claim('id', 'theirs', lease), 'in_flight', 'another owner after it')
+      await expectOutcome(second.claim('id', 'mine', lease), 'claimed', "the owner's claim repeated")
+      await expectOutcome(first.claim('id', 'theirs', lease), 'in_flight', 'another owner afterwards')
     },
   },
   {
     id: 'store.claim.race',
-    name: 'of 100 racing claims on each of 20 ids exactly one wins',
+    name: 'of 100 racing claims on each of 20 ids, exactly one wins',
     async run({ first, second }) {
       for (let round = 0; round < 20; round++) {
         const racers = Array.from({ length: 100 }, (_, i) =>
@@ -48,7 +48,7 @@ export const claimCases: readonly StoreCase[] = [
   },
   {
     id: 'store.claim.many',
-    name: 'each of 300 concurrent claims gets its own answer',
+    name: 'each of 300 concurrent claims gets its own result',
     async run({ first, second }) {
       const ids = Array.from({ length: 300 }, (_, i) => `id-${i}`)
       const taken = ids.filter((_, i) => i % 3 === 0)
@@ -83,7 +83,7 @@ export const claimCases: readonly StoreCase[] = [
       ]
       for (const id of ids) await expectOutcome(first.claim(id, 'token', lease), 'claimed', id)
       await first.complete(ids[0]!, 'token', { retentionMs: RETENTION_MS, fingerprint: 1 })
-      await expectOutcome(first.claim(ids[1]!, 'other', lease), 'in_flight', 'the neighbour of a handled id')
+      await expectOutcome(first.claim(ids[1]!, 'other', lease), 'in_flight', 'the neighbor of a handled id')
     },
   },
   {
@@ -109,26 +109,26 @@ export const claimCases: readonly StoreCase[] = [
       const answer = await first.claim('id', 'theirs', lease)
       assert(
         answer.outcome === 'in_flight' && answer.retryAfterMs > 2000,
-        `after it: ${JSON.stringify(answer)}`,
+        `a claim afterwards: ${JSON.stringify(answer)}`,
       )
     },
   },
   {
     id: 'store.extend.free',
-    name: 'an id that is not leased cannot be extended, and the attempt does not claim it',
+    name: 'the lease of a free id cannot be extended, and the attempt does not claim the id',
     async run({ first }) {
       await expectAnswer(first.extend('id', 'mine', LEASE_MS), false, 'extend of a free id')
-      await expectOutcome(first.claim('id', 'theirs', lease), 'claimed', 'a claim after it')
+      await expectOutcome(first.claim('id', 'theirs', lease), 'claimed', 'a claim afterwards')
     },
   },
   {
     id: 'store.release.frees',
-    name: 'a released id can be claimed at once, and released only once',
+    name: 'a released id can be claimed immediately, and is released only once',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
       await expectAnswer(first.release('id', 'mine'), true, 'release by the owner')
       await expectAnswer(first.release('id', 'mine'), false, 'the same again')
-      await expectOutcome(second.claim('id', 'theirs', lease), 'claimed', 'a claim after it')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'claimed', 'a claim afterwards')
     },
   },
 ]

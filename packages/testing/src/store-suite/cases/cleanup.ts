@@ -11,7 +11,7 @@ const DEADLINE_MS = 20_000
 export const cleanupCases: readonly TargetCase<CountedStoreTarget>[] = [
   {
     id: 'store.cleanup',
-    name: 'lapsed claims and forgotten ids are deleted, and not only replaced when their id comes again',
+    name: 'lapsed claims and forgotten ids are deleted, not only replaced when their id is claimed again',
     needs: ['openCounted'],
     timeLimitMs: 60_000,
     async run({ first, count }) {

@@ -15,7 +15,7 @@ const done = { retentionMs: RETENTION_MS, fingerprint: 42 }
 export const completionCases: readonly StoreCase[] = [
   {
     id: 'store.complete.remembers',
-    name: 'a completed id is completed for every token, including that of its owner',
+    name: "a completed id is completed for every token, including its owner's",
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
       await expectAnswer(first.complete('id', 'mine', done), true, 'complete by the owner')
@@ -25,7 +25,7 @@ export const completionCases: readonly StoreCase[] = [
   },
   {
     id: 'store.complete.fingerprint',
-    name: 'a completed id answers with the fingerprint it was completed with',
+    name: 'a claim of a completed id returns the fingerprint it was completed with',
     async run({ first, second }) {
       for (const fingerprint of [0, 1, 9999, 10_000, -1, 2_147_483_647, -2_147_483_648]) {
         const id = `id${fingerprint}`
@@ -50,7 +50,7 @@ export const completionCases: readonly StoreCase[] = [
   },
   {
     id: 'store.complete.ends-lease',
-    name: 'a completed id can be neither extended nor released',
+    name: "a completed id's lease can be neither extended nor released",
     async run({ first }) {
       await first.claim('id', 'mine', lease)
       await first.complete('id', 'mine', done)
@@ -76,33 +76,33 @@ export const completionCases: readonly StoreCase[] = [
   },
   {
     id: 'store.complete.lapsed',
-    name: 'an id whose lease expired, and that no other owner took, is still remembered',
+    name: 'an id completed after its lease is still remembered if no other owner took it',
     async run({ first, second }) {
       await letLeaseExpire(first, 'id', 'mine')
       await expectAnswer(first.complete('id', 'mine', done), true, 'complete after the lease')
-      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'a claim after it')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'a claim afterwards')
     },
   },
   {
     id: 'store.forget',
-    name: 'a forgotten id can be claimed and completed again; a lease and an unknown id are not forgotten',
+    name: 'a forgotten id can be claimed and completed again; a leased or unknown id is not forgotten',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
       await expectAnswer(second.forget('id'), false, 'forget while it is leased')
-      await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'a claim after that')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'a claim afterwards')
       await expectAnswer(first.complete('id', 'mine', done), true, 'complete by the owner')
       await expectAnswer(second.forget('id'), true, 'forget')
       await expectAnswer(second.forget('id'), false, 'forget again')
       await expectAnswer(second.forget('unknown'), false, 'forget an unknown id')
       await expectOutcome(second.claim('id', 'theirs', lease), 'claimed', 'a claim of the forgotten id')
-      await expectAnswer(first.complete('id', 'mine', done), false, 'complete by the owner of before')
+      await expectAnswer(first.complete('id', 'mine', done), false, 'complete by the previous owner')
       await expectAnswer(second.complete('id', 'theirs', done), true, 'complete by the new owner')
-      await expectOutcome(first.claim('id', 'mine', lease), 'completed', 'a claim after that')
+      await expectOutcome(first.claim('id', 'mine', lease), 'completed', 'a claim at the end')
     },
   },
   {
     id: 'store.stale-owner',
-    name: 'an owner whose lease expired and was taken cannot extend, complete or release',
+    name: 'an owner whose lease has expired and was taken cannot extend, complete or release it',
     async run({ first, second }) {
       await first.claim('id', 'stale', { leaseMs: 30 })
       await claimWhenFree(second, 'id', 'new')

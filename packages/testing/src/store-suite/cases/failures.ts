@@ -11,7 +11,7 @@ const done = { retentionMs: RETENTION_MS, fingerprint: 1 }
 export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
   {
     id: 'store.failure.rejects',
-    name: 'every method fails when the server does: no answer is made up',
+    name: 'every method fails when the server does: no result is made up',
     needs: ['openFailing'],
     async run({ first, fail }) {
       await first.claim('id', 'mine', lease)
@@ -28,13 +28,13 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
       // The server may be shared with the next case.
       await fail(false)
       for (const [name, answer] of answers) {
-        assert(answer === FAILED, `${name} answered ${JSON.stringify(answer)} although the server failed`)
+        assert(answer === FAILED, `${name} returned ${JSON.stringify(answer)} although the server failed`)
       }
     },
   },
   {
     id: 'store.failure.recovers',
-    name: 'after a failure the store continues with what it had',
+    name: 'after a failure, the store continues with the data it had',
     needs: ['openFailing'],
     async run({ first, second, fail }) {
       await first.claim('id', 'mine', lease)
@@ -43,9 +43,12 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
       await fail(false)
       // The server may apply the completion even though it reported a failure.
       const claim = await once(() => second.claim('id', 'theirs', lease))
-      assert(claim.outcome === 'in_flight' || claim.outcome === 'completed', `then: ${JSON.stringify(claim)}`)
+      assert(
+        claim.outcome === 'in_flight' || claim.outcome === 'completed',
+        `a claim after the failure: ${JSON.stringify(claim)}`,
+      )
       await expectAnswer(await once(() => first.complete('id', 'mine', done)), true, 'complete afterwards')
-      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'a claim after it')
+      await expectOutcome(second.claim('id', 'theirs', lease), 'completed', 'a claim afterwards')
     },
   },
 ]

@@ -9,11 +9,11 @@ const HOUR_MS = 3_600_000
 export const timeCases: readonly StoreCase[] = [
   {
     id: 'store.lapse.owner',
-    name: 'an owner whose lease expired can neither extend nor release it, even if nobody took it',
+    name: 'an owner whose lease has expired can neither extend nor release it, even if no other owner took it',
     async run({ first, second }) {
       await letLeaseExpire(first, 'id', 'late')
       await expectAnswer(first.extend('id', 'late', LEASE_MS), false, 'extend after the lease')
-      await expectOutcome(second.claim('id', 'new', lease), 'claimed', 'a claim after that')
+      await expectOutcome(second.claim('id', 'new', lease), 'claimed', 'a claim afterwards')
       await letLeaseExpire(first, 'other', 'late')
       await expectAnswer(first.release('other', 'late'), false, 'release after the lease')
     },
@@ -35,10 +35,10 @@ export const timeCases: readonly StoreCase[] = [
   },
   {
     id: 'store.time.exact',
-    name: 'leases and retentions last as long as asked: neither a tenth less nor a half more',
+    name: 'leases and retentions last as long as requested: not a tenth less, not a half more',
     timeLimitMs: 60_000,
     async run({ first, second }) {
-      // The shortest of three, because a busy machine makes a wait longer but never shorter.
+      // Takes the shortest of three, because a busy machine makes a wait longer but never shorter.
       for (const ms of [400, 1200]) {
         await expectLasts(ms, `a lease of ${ms} ms`, async key => {
           await first.claim(key, 'mine', { leaseMs: ms })
@@ -69,29 +69,25 @@ export const timeCases: readonly StoreCase[] = [
   },
   {
     id: 'store.time.client-clock',
-    name: "a client's wrong clock neither takes a lease early nor holds one longer, nor forgets an id",
+    name: "a client's wrong clock does not end a lease early, prolong it, or forget an id",
     async run({ first, second }) {
       const [behind, ahead] = [skewed(second, -HOUR_MS), skewed(second, HOUR_MS)]
       await first.claim('id', 'mine', lease)
       await expectOutcome(ahead.claim('id', 'theirs', lease), 'in_flight', 'a client an hour ahead')
-      await expectAnswer(ahead.extend('id', 'theirs', LEASE_MS), false, 'extend by it')
+      await expectAnswer(ahead.extend('id', 'theirs', LEASE_MS), false, 'extend by that client')
       await first.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })
       await expectOutcome(ahead.claim('id', 'theirs', lease), 'completed', 'a handled id, an hour ahead')
       await ahead.claim('short', 'mine', { leaseMs: 100 })
       await claimWhenFree(first, 'short', 'theirs')
       await behind.claim('held', 'mine', lease)
-      await expectOutcome(
-        first.claim('held', 'theirs', lease),
-        'in_flight',
-        'a lease of a client an hour behind',
-      )
+      await expectOutcome(first.claim('held', 'theirs', lease), 'in_flight', "an hour-behind client's lease")
       await behind.complete('held', 'mine', { retentionMs: 60_000, fingerprint: 7 })
-      await expectOutcome(first.claim('held', 'theirs', lease), 'completed', 'an id it completed')
+      await expectOutcome(first.claim('held', 'theirs', lease), 'completed', 'an id that client completed')
     },
   },
   {
     id: 'store.views',
-    name: 'the second view answers at once while the first one is in use, and one id does not hold up another',
+    name: 'the second view replies at once while the first one is in use, and one id does not delay another',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
       const begun = performance.now()
