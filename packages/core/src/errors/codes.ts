@@ -41,10 +41,7 @@ const REFUSED = {
   },
   in_flight: { status: 503, message: 'This event is being processed elsewhere; send it again later.' },
   capacity_exceeded: { status: 503, message: 'Too many events are waiting; send this one again later.' },
-  store_unavailable: {
-    status: 503,
-    message: 'The event id store is unavailable; send the event again later.',
-  },
+  store_unavailable: { status: 503, message: 'The id store is unavailable; send the event again later.' },
   inbox_unavailable: { status: 503, message: 'The inbox is unavailable; send the event again later.' },
   draining: { status: 503, message: 'The receiver is shutting down; send the event again later.' },
   handler_failed: { status: 500, message: 'A handler failed; send the event again later.' },

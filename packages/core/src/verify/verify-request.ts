@@ -53,8 +53,7 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
   }
 }
 
-const MISMATCH_DETAIL =
-  'no signature matches: the secret is another one, or the bytes are not the signed ones'
+const MISMATCH_DETAIL = 'no signature matches: wrong secret, or not the bytes that were signed'
 const MISMATCH = new Refusal('signature_mismatch', { detail: MISMATCH_DETAIL })
 const NEVER_MATCHED = new Refusal('signature_mismatch', {
   detail: `${MISMATCH_DETAIL}; no delivery has verified since this process started: is SIGNING_SECRET this endpoint's secret?`,
