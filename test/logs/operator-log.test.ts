@@ -83,7 +83,7 @@ it('pino: a Redis that is away is one error with its cause, and one line when a 
   expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${INFO} store_up`])
   expect(lines[0]?.err?.message).toContain('ECONNREFUSED')
   expect(lines[1]?.msg).toMatch(
-    new RegExp(`^The inbox or its store works again after \\d+ s, ${refused} deliveries were refused\\.$`),
+    new RegExp(`^The inbox or its store works again after \\d+ s; ${refused} deliveries were refused\\.$`),
   )
 })
 
@@ -155,7 +155,7 @@ describe('a file of sqliteInbox', () => {
     await later.start()
     await until('the start is told of', () => second.lines.length > 0)
     expect(second.lines).toMatchObject([
-      { level: INFO, msg: `0 events wait from before, 1 dead letter (file ${file}).` },
+      { level: INFO, msg: `0 events wait from an earlier run, 1 dead letter (file ${file}).` },
     ])
     const cli = join(import.meta.dirname, '../../packages/cli/dist/main.js')
     expect(execFileSync('sh', ['-c', `node ${cli} ${command}`], { encoding: 'utf8' })).toContain('1')
@@ -201,7 +201,7 @@ it('the default logger prints warnings and errors once, and no information', () 
     timeout: 50_000,
   })
   expect(stderr.match(/AckhookWarning: /g)).toHaveLength(1)
-  expect(stderr).toContain('is SIGNING_SECRET that of this endpoint?')
+  expect(stderr).toContain("is SIGNING_SECRET this endpoint's secret?")
   expect(stdout).toBe('')
   // The timer that would write the count keeps no process.
   expect(performance.now() - startedAt).toBeLessThan(50_000)

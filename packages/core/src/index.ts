@@ -1,5 +1,5 @@
 /**
- * API for applications: names that a user of a receiver needs. Adapters, stores, inboxes and tools find the rest in
+ * API for applications that use a receiver. Adapters, stores, inboxes and tools import the rest from
  * `@ackhook/core/spi`.
  *
  * @module

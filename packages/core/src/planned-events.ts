@@ -1,6 +1,6 @@
 /**
  * Types only: names of the events that the platform plans. All of them are guesses, so nothing else in this package
- * imports it.
+ * imports this module.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * For inboxes whose engine calls the consumer: what is in a message, and what becomes of it. An entry of its own, so that
- * an application with another inbox does not load it.
+ * API for inboxes whose engine calls the consumer: messages and their outcomes. A separate entry point, so that an
+ * application with another inbox does not load it.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * API for durable inboxes: processes on one inbox share which types they handle. A separate entry, so that an
- * application whose inbox is in memory does not load it.
+ * API for durable inboxes: processes on one inbox share which types they handle. A separate entry point, so that an
+ * application with a memory inbox does not load it.
  *
  * @module
  */

@@ -50,7 +50,7 @@ it('an event that was not acknowledged is not lost with its process', () => {
   expect(run(last, {}, "{ acknowledge: 'after-processing' }")).toBe('')
 })
 
-const FREEZES = /\[host_freezes\].*AWS Lambda may freeze this process/g
+const FREEZES = /\[host_freezes\].*AWS Lambda may freeze or end this process/g
 const lambda = { AWS_LAMBDA_FUNCTION_NAME: 'webhooks' }
 const close = "await receiver.close({ timeout: '0s' }); process.exit()"
 

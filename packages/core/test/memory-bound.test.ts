@@ -37,5 +37,5 @@ it('a process with a small heap refuses large events and stays alive, however ma
   // As many as 64 MiB hold.
   expect(counts).toEqual({ 202: 353, 503: 147 })
   expect(waiting).toBe(353)
-  expect(line).toMatch(/^warn capacity_exceeded .+: the capacityBytes are reached\. \d+ events wait or run/)
+  expect(line).toMatch(/^warn capacity_exceeded .+: capacityBytes is reached\. \d+ events wait or run/)
 }, 180_000)

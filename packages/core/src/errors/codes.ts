@@ -4,12 +4,12 @@ export interface CodeEntry {
   readonly reply?: string
 }
 
-/** One text for all of them: a forger learns from the reply that it failed, and not where. */
+/** Shared by all authentication failures: the reply tells a forger that a check failed, but not which one. */
 const UNAUTHORIZED = { status: 401, reply: 'unauthorized', message: 'The request is not authentic.' }
 
 const ACCEPTED = {
   accepted: { status: 202, message: 'The event is accepted and will be handled.' },
-  duplicate: { status: 200, message: 'This event was accepted before.' },
+  duplicate: { status: 200, message: 'This event was already accepted.' },
   processed: { status: 200, message: 'The event has been handled.' },
   dead_lettered: { status: 200, message: 'The event was handed to the dead letter handler.' },
 }
@@ -24,7 +24,7 @@ const REFUSED = {
     message: 'Send the body without Content-Encoding: the signature covers its plain bytes.',
   },
   body_unavailable: { status: 500, message: 'Something read the body before the webhook receiver.' },
-  // Types the property explicitly: isolatedDeclarations requires it if the value is a name.
+  // Types the property explicitly: isolatedDeclarations requires it if the value is an identifier.
   signature_missing: UNAUTHORIZED as CodeEntry,
   signature_malformed: UNAUTHORIZED as CodeEntry,
   signature_mismatch: UNAUTHORIZED as CodeEntry,
@@ -40,22 +40,22 @@ const REFUSED = {
     message: 'The event could not be checked in time; send it again later.',
   },
   in_flight: { status: 503, message: 'This event is being processed elsewhere; send it again later.' },
-  capacity_exceeded: { status: 503, message: 'Too many events are waiting; send it again later.' },
-  store_unavailable: { status: 503, message: 'The store of event ids is unavailable; send it again later.' },
-  inbox_unavailable: { status: 503, message: 'The inbox is unavailable; send it again later.' },
-  draining: { status: 503, message: 'The receiver is shutting down; send it again later.' },
+  capacity_exceeded: { status: 503, message: 'Too many events are waiting; send this one again later.' },
+  store_unavailable: { status: 503, message: 'The id store is unavailable; send the event again later.' },
+  inbox_unavailable: { status: 503, message: 'The inbox is unavailable; send the event again later.' },
+  draining: { status: 503, message: 'The receiver is shutting down; send the event again later.' },
   handler_failed: { status: 500, message: 'A handler failed; send the event again later.' },
   handler_deferred: { status: 503, message: 'A handler deferred the event; send it again later.' },
   secret_unavailable: { status: 500, message: 'The signing secret is not available.' },
   internal_error: { status: 500, message: 'The receiver failed; send the event again later.' },
 }
 
-/** The outcomes that are a 2xx. */
+/** Outcomes that return a 2xx. */
 export type SuccessCode = keyof typeof ACCEPTED
 
 /**
- * The outcomes that refuse a request: the sender keeps the event and sends it again. The list with causes and
- * fixes is `docs/errors.md`.
+ * Outcomes that refuse a request: the sender keeps the event and sends it again. `docs/errors.md` lists causes and
+ * fixes.
  */
 export type RefusalCode = keyof typeof REFUSED
 
@@ -63,8 +63,7 @@ export type RefusalCode = keyof typeof REFUSED
 export type ReplyCode = SuccessCode | RefusalCode
 
 /**
- * The one table of reply codes. `status` is what the sender gets, `reply` is the code in the reply's body when
- * it must differ from the reason, and `message` is a constant text: replies never carry a header, a secret, a payload
- * or the text of an exception.
+ * Table of all reply codes. `status` is the HTTP status, `reply` the code in the reply's body if it differs from the
+ * reason, and `message` a constant text: replies never contain a header, a secret, a payload or an exception's text.
  */
 export const CODES: Readonly<Record<ReplyCode, CodeEntry>> = { ...ACCEPTED, ...REFUSED }

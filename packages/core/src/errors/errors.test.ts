@@ -52,14 +52,14 @@ describe('RetryAfterError', () => {
     given => {
       const error = new RetryAfterError('m', given as never)
       expect(error.delayMs).toBeUndefined()
-      expect(error.message).toBe(`m (RetryAfterError takes '60s' or a Date, not ${given})`)
+      expect(error.message).toBe(`m (RetryAfterError accepts '60s' or a Date, not ${given})`)
     },
   )
 
   it('does not throw for what cannot be looked at either', () => {
     expect(new RetryAfterError('m', revoked as never)).toMatchObject({
       delayMs: undefined,
-      message: "m (RetryAfterError takes '60s' or a Date, not an error without a text)",
+      message: "m (RetryAfterError accepts '60s' or a Date, not an unreadable error)",
     })
   })
 })

@@ -30,13 +30,13 @@ export class AckhookError extends Error {
 /** Base URL of the pages that messages link to. */
 export const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/'
 
-/** A wrong option. Thrown at construction; the message names the option and the fix. */
+/** Invalid option. Thrown at construction; the message names the option and the fix. */
 export class ConfigurationError extends AckhookError {
   override readonly name: string = 'ConfigurationError'
   /** The option at fault, for example `tolerance` or `retry.attempts`. */
   readonly option: string
 
-  /** `page`: the heading in `docs/wrong-options.md` that explains it, if a line is not enough. */
+  /** `page`: the heading in `docs/wrong-options.md` that explains the fault, if one line cannot. */
   constructor(option: string, fix: string, options?: ErrorOptions & { readonly page?: string }) {
     const see = options?.page === undefined ? '' : `. See ${DOCS}wrong-options.md#${options.page}`
     super('configuration_invalid', `Option '${option}': ${fix}${see}`, options)
@@ -45,10 +45,10 @@ export class ConfigurationError extends AckhookError {
 }
 
 /**
- * Throw it from a handler when another attempt cannot help: the event is dead-lettered at once.
+ * Throw this from a handler if another attempt cannot help: the event is dead-lettered at once.
  *
  * @example
- * if (response.status === 404) throw new NonRetryableError('the CRM does not know this conversation')
+ * if (response.status === 404) throw new NonRetryableError('the CRM has no such conversation')
  */
 export class NonRetryableError extends AckhookError {
   override readonly name: string = 'NonRetryableError'
@@ -59,13 +59,13 @@ export class NonRetryableError extends AckhookError {
 }
 
 /**
- * Throw it from a handler to choose when the next attempt starts, at most 7 days ahead, for example after a `429` of
- * another API. The attempt counts: when it was the last one, the event is dead-lettered all the same. If several
- * handlers of an event failed, the longest time that one of them asked for counts. With `acknowledge: 'after-processing'`
- * it is a `Retry-After` of an hour at most; whether the platform honours it is not published.
+ * Throw this from a handler to set when the next attempt starts, at most 7 days ahead, for example after another API's
+ * `429`. The attempt counts: if it was the last one, the event is dead-lettered regardless. If several handlers fail,
+ * the longest requested delay applies. With `acknowledge: 'after-processing'` the delay becomes a `Retry-After` of at
+ * most an hour; whether the platform honors it is not published.
  *
  * @example
- * if (response.status === 429) throw new RetryAfterError('the CRM asked us to wait', '60s')
+ * if (response.status === 429) throw new RetryAfterError('the CRM is rate-limiting us', '60s')
  */
 export class RetryAfterError extends AckhookError {
   override readonly name: string = 'RetryAfterError'
@@ -73,12 +73,12 @@ export class RetryAfterError extends AckhookError {
   readonly delayMs: number | undefined
 
   /**
-   * @param after how long to wait, such as `'60s'`, or the instant to wait for. It never throws: anything else, a number
-   * included, is logged, and the option `retry` chooses the delay.
+   * @param after delay, such as `'60s'`, or the time of the next attempt. Never throws: any other value, including a
+   * number, is logged, and the `retry` option sets the delay.
    */
   constructor(message: string, after: Duration | Date, options?: ErrorOptions) {
     const delayMs = delayOf(after)
-    const problem = ` (RetryAfterError takes '60s' or a Date, not ${describeError(after)})`
+    const problem = ` (RetryAfterError accepts '60s' or a Date, not ${describeError(after)})`
     super('retry_after', Number.isNaN(delayMs) ? message + problem : message, options)
     this.delayMs = Number.isNaN(delayMs) ? undefined : delayMs
   }
@@ -106,10 +106,10 @@ export function errorsOf(thrown: unknown): readonly unknown[] {
   return isReadable(thrown) && thrown instanceof HandlersFailed ? thrown.errors : [thrown]
 }
 
-/** The parts of one handler's own `AggregateError`, or the one thing that it threw. Never throws. */
+/** Returns the errors in a handler's own `AggregateError`, or else the thrown value itself. Never throws. */
 export function partsOf(error: unknown): readonly unknown[] {
   try {
-    // Libraries that validate keep an object there.
+    // Validation libraries keep an object in `errors`.
     const isAggregate = error instanceof AggregateError || (isError(error) && error.name === 'AggregateError')
     const errors = isAggregate ? (error as AggregateError).errors : undefined
     return Array.isArray(errors) ? [...errors] : [error]
@@ -118,7 +118,9 @@ export function partsOf(error: unknown): readonly unknown[] {
   }
 }
 
-/** Some values throw when they are looked at: a revoked proxy, a getter. A logger would lose its line. */
+/**
+ * Returns whether an error's text can be read. A revoked proxy or a getter may throw, and a logger would lose its line.
+ */
 export function isReadable(error: unknown): boolean {
   try {
     void (error instanceof Error || isError(error) ? error.message : String(error))
@@ -128,18 +130,18 @@ export function isReadable(error: unknown): boolean {
   }
 }
 
-/** `name: message`, for records that outlive the error. Never throws, whatever a handler has thrown. */
+/** Returns `name: message`, for records that outlive the error. Never throws, whatever a handler has thrown. */
 export function describeError(error: unknown): string {
   try {
     return isError(error) ? `${error.name}: ${error.message}` : String(error)
   } catch {
-    return 'an error without a text'
+    return 'an unreadable error'
   }
 }
 
 /**
- * Marks the errors of every copy of this package: a handler may throw one of a copy in another `node_modules`, which
- * `instanceof` does not know.
+ * Marks errors from every copy of this package: a handler may throw one from another `node_modules`, which `instanceof`
+ * does not recognize.
  */
 const BRAND = Symbol.for('ackhook.error')
 Object.defineProperty(AckhookError.prototype, BRAND, { value: true })
@@ -159,14 +161,16 @@ export function hasCode(error: unknown, code: ErrorCode): boolean {
 
 const shared = globalThis as { [key: symbol]: Set<Error> | undefined }
 const COPIES = Symbol.for('ackhook.copies')
-/** An error from each copy of this package in the process, which all of them share. Its stack names the place. */
+/** One error from each copy of this package in the process, shared by all copies. Its stack locates the copy. */
 const copies = shared[COPIES] ?? new Set()
 shared[COPIES] = copies
-// Stays in this module: a bundler would drop a separate one if only an error class is imported. The stack
-// is formatted only when needed: that is 0.7 ms of a start.
+// Stays in this module: a bundler would drop a separate one if only an error class is imported. The stack is formatted
+// only when needed, which saves 0.7 ms at startup.
 copies.add(new Error())
 
-/** The places of all copies, once, if there are several. A file that hot reloading evaluates again is one place. */
+/**
+ * Returns the paths of all copies, once, if there are several. A file that hot reloading evaluates again counts once.
+ */
 export function unreportedCopies(): readonly string[] {
   if (copies.size < 2) return []
   const places = new Set(Array.from(copies, placeOf))

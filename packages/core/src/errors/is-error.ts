@@ -5,7 +5,7 @@ export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error || ['Error', 'DOMException'].includes(kindOf(value))
   } catch {
-    // A proxy that throws when it is asked for its prototype.
+    // Thrown by a proxy's `getPrototypeOf` trap.
     return false
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The kind of a value, such as `'Error'`, `'Date'` or `'Uint8Array'`, whatever realm made it: test runners and
- * `node:vm` have classes of their own, which `instanceof` does not know. Never throws.
+ * Returns the kind of a value, such as `'Error'`, `'Date'` or `'Uint8Array'`, from any realm: test runners and
+ * `node:vm` have their own classes, which `instanceof` does not recognize. Never throws.
  */
 export function kindOf(value: unknown): string {
   try {

@@ -3,7 +3,10 @@ export type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 export const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** Milliseconds of a {@link Duration}, and NaN for anything else. Beside the errors, one of which reads a duration. */
+/**
+ * Converts a {@link Duration} to milliseconds, and anything else to NaN. Lives here because `RetryAfterError` parses
+ * durations.
+ */
 export function parseDuration(value: unknown): number {
   const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value) : null
   return match === null ? Number.NaN : Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]

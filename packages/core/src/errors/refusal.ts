@@ -1,17 +1,17 @@
 import type { RefusalCode } from './codes.ts'
 
 /**
- * Reason why a request is refused. A value and not an exception: a flood of forged requests must not pay for
- * stack traces, and a step that can refuse says so in its return type.
+ * Reason why a request is refused. A value, not an exception: a flood of forged requests must not cost stack traces,
+ * and a step that can refuse says so in its return type.
  */
 export class Refusal {
   readonly code: RefusalCode
-  /** Detail for the log, beyond the code. Never sent to the sender. */
+  /** Extra detail for the log. Never sent to the sender. */
   readonly detail: string | undefined
   readonly cause: unknown
   /** Milliseconds after which the sender may usefully try again. */
   readonly retryAfterMs: number | undefined
-  /** Set if the log must show it as a fault on this side, whatever its status is. */
+  /** Set if the log must show a fault on this side, whatever the status. */
   readonly level: 'error' | undefined
 
   constructor(code: RefusalCode, about: Partial<Omit<Refusal, 'code'>> = {}) {

@@ -13,8 +13,8 @@ export interface EnvelopeFields {
 }
 
 /**
- * Parts of the platform's interface that are provisional, in one place. Each default is what the interface
- * specification says today; if that is silent (the unit of `t`) the default reads every plausible form.
+ * Provisional parts of the platform's interface, in one place. Defaults follow the current interface specification; if
+ * it is silent (the unit of `t`), the default accepts every plausible form.
  */
 export interface Contract {
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -26,9 +26,9 @@ export interface Contract {
   /** Names of the envelope's fields. Default `id`, `type`, `created_at`, `data`. */
   readonly fields: EnvelopeFields
   /**
-   * Turns an older or newer shape of an event into the one your handlers expect. Runs before schemas, and
-   * again at each attempt if only bytes were kept, so it must be pure. When it throws the event is
-   * answered 422: the sender keeps it.
+   * Converts an older or newer shape of an event into the one your handlers expect. Runs before schemas, and again at
+   * each attempt if only bytes were kept, so it must be pure. If it throws, the reply is 422 and the sender keeps the
+   * event.
    */
   readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
 }
@@ -49,7 +49,7 @@ export type ContractOptions = {
   readonly fields?: { readonly [Field in keyof EnvelopeFields]?: string | undefined } | undefined
 }
 
-/** The names that the platform has published. With these an event is what was parsed, and not a copy of it. */
+/** Published field names. With these the event is the parsed object itself, not a copy. */
 export const PUBLISHED_FIELDS: EnvelopeFields = {
   id: 'id',
   type: 'type',
@@ -62,7 +62,10 @@ const HTTP_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Excludes `t`, which is the timestamp's label. */
 const LABEL = /^(?!t$)[A-Za-z0-9_-]+$/
 
-/** The whole contract from what a user changed of it. Throws {@link ConfigurationError}, with `prefix` before a name. */
+/**
+ * Merges a user's overrides into the default contract. Throws {@link ConfigurationError} with `prefix` before the
+ * option's name.
+ */
 export function resolveContract(options: ContractOptions = {}, prefix = 'contract.'): Contract {
   refuseUnknownNames(options, NAMES, 'contract')
   refuseNull(options, 'contract')
@@ -85,12 +88,12 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
   const { upcast } = options
   if (upcast === undefined) return contract
   if (typeof upcast !== 'function') {
-    throw new ConfigurationError(`${prefix}upcast`, 'must be a function from event to event')
+    throw new ConfigurationError(`${prefix}upcast`, 'must be a function that takes an event and returns one')
   }
   return { ...contract, upcast }
 }
 
-/** The published names themselves if none is changed: an event is then what was parsed, and not a copy. */
+/** Returns the published names object itself without overrides: the decoder then need not copy the event. */
 function fieldsOf(changed: ContractOptions['fields']): EnvelopeFields {
   if (changed === undefined) return PUBLISHED_FIELDS
   const given = Object.entries(changed).filter(([, name]) => name !== undefined)

@@ -49,7 +49,7 @@ describe('a schema', () => {
     await vi.advanceTimersByTimeAsync(5000)
     expect(await waiting).toMatchObject({
       code: 'schema_unavailable',
-      detail: "the schema of 'message.delivered' did not answer within 5000 ms",
+      detail: "the schema for 'message.delivered' did not answer within 5000 ms",
     })
     const setTimer = vi.spyOn(globalThis, 'setTimeout')
     await decode({ schemas: { 'message.delivered': schema(() => ({ value: {} })) } })
@@ -107,7 +107,7 @@ describe('a schema', () => {
 
   it('that throws or rejects is a 422 with the cause', async () => {
     const cause = new Error('schema')
-    const refused = { code: 'event_invalid', detail: "the schema of 'message.delivered' threw", cause }
+    const refused = { code: 'event_invalid', detail: "the schema for 'message.delivered' threw", cause }
     const throwing = () => {
       throw cause
     }

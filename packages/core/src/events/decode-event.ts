@@ -10,7 +10,7 @@ import { parseSafeJson } from './safe-json.ts'
 /** Turns verified bytes into a current, valid event. */
 export type DecodeEvent = (body: Uint8Array) => MaybePromise<WebhookEvent | Refusal>
 
-/** Envelope, then upcast, then the schema of the type that the upcast event has. */
+/** Creates a decoder: it parses the envelope, upcasts it, then applies the schema for the upcast event's type. */
 export function createDecoder(contract: Contract, schemas: EventSchemas): DecodeEvent {
   const byType = new Map(Object.entries(schemas))
   return body => {
@@ -27,8 +27,8 @@ export function createDecoder(contract: Contract, schemas: EventSchemas): Decode
 const LOSSY = "'id' or 'type' is not valid UTF-8"
 
 /**
- * Returns whether the id or the type may have lost bytes that are not UTF-8. Each such byte became U+FFFD, and two ids
- * that differ only there would be one.
+ * Returns whether decoding may have replaced invalid UTF-8 in the id or the type. Each such byte becomes U+FFFD, so two
+ * ids that differ only there would become one.
  */
 function isLossy({ id, type }: UncheckedEvent, body: Uint8Array): boolean {
   if (!id.includes('\uFFFD') && !type.includes('\uFFFD')) return false
@@ -44,9 +44,9 @@ function upcast(event: UncheckedEvent, step: NonNullable<Contract['upcast']>): U
   const { id, type } = event
   try {
     const answer = step(event)
-    // Silences its rejection: the event is already refused because `upcast` returned a promise.
+    // Silences the promise's rejection: returning one already refuses the event.
     if (isPromise(answer)) Promise.resolve(answer).catch(() => {})
-    // The id was signed and is what the event is remembered by: an upcast may not give it another, also not in place.
+    // The inbox remembers the event by its signed id: an upcast must not change it, not even by mutation.
     const current = answer?.id === id ? answer : { ...answer, id }
     const fault = envelopeFault(current, PUBLISHED_FIELDS)
     if (fault === undefined) return current
@@ -62,21 +62,21 @@ async function validate(event: UncheckedEvent, schema: StandardSchemaV1): Promis
   try {
     const result = await answerInTime(
       schema['~standard'].validate(event.data),
-      `the schema of '${event.type}'`,
+      `the schema for '${event.type}'`,
     )
     if (result.issues === undefined) return { ...event, data: result.value } as WebhookEvent
     return new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
   } catch (cause) {
     if (cause instanceof DeadlineError) return new Refusal('schema_unavailable', { detail: cause.message })
-    return new Refusal('event_invalid', { detail: `the schema of '${event.type}' threw`, cause })
+    return new Refusal('event_invalid', { detail: `the schema for '${event.type}' threw`, cause })
   }
 }
 
 const MAX_PLACES = 5
-/** Shape of a field name. Other keys are probably data, such as an address or a number used as a key. */
+/** Pattern of a field name. Other keys are probably data, such as an address or a number used as a key. */
 const NAME = /^[A-Za-z_][\w-]{0,63}$/
 
-/** Says where and not what: the messages of some libraries quote the value, and payload data belongs in no log. */
+/** Reports paths, never values: some libraries quote the value, and payload data belongs in no log. */
 function describe(type: string, issues: readonly StandardSchemaV1.Issue[]): string {
   const places = [...new Set(issues.map(({ path = [] }) => ['data', ...path.map(nameOf)].join('.')))]
   const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more` : ''
@@ -95,16 +95,16 @@ const FORBIDDEN = /[\u0000-\u001f\u007f\p{Surrogate}]/u
 const encoder = new TextEncoder()
 
 /**
- * The event in a body whose signature holds. Ids and types are strings of 1 to 255 bytes without control
- * characters or lone surrogates: two numeric ids beyond 2^53 would become one number, and two ids that differ
- * in a lone surrogate one and the same UTF-8. Unknown fields are kept.
+ * Parses the event in a verified body. Ids and types are strings of 1 to 255 bytes without control characters or lone
+ * surrogates: numeric ids beyond 2^53, or ids that differ only in a lone surrogate, would collide. Unknown fields are
+ * kept.
  */
 export function parseEnvelope(text: string, contract: Contract): UncheckedEvent | Refusal {
   let value: unknown
   try {
     value = parseSafeJson(text)
   } catch {
-    // The text of a SyntaxError quotes the payload, and that belongs in no log.
+    // A SyntaxError's message quotes the payload, which belongs in no log.
     return new Refusal('json_invalid', { detail: 'the body is not JSON' })
   }
   const { fields } = contract

@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /**
- * Data of `conversation.resolved`, the one event the platform has published in full. A type and not an
- * interface: only then does `isEvent` narrow to it alone, and a misspelt field is an error there too.
+ * Data of `conversation.resolved`, the one event the platform has published in full. A type, not an interface: only
+ * then does `isEvent` narrow to it alone and a misspelled field become an error.
  */
 export type ConversationResolvedData = {
   /** Starts with `cnv_`. */
@@ -15,8 +15,8 @@ export type ConversationResolvedData = {
 }
 
 /**
- * Event types with the shape of their data. Open to declaration merging; types that the platform has not
- * published exactly are not listed.
+ * Event types and the shape of their data. Open to declaration merging; lists only types that the platform has
+ * published exactly.
  *
  * @example
  * declare module '@ackhook/core' {
@@ -30,7 +30,7 @@ export interface EventMap {
   'conversation.resolved': ConversationResolvedData
 }
 
-/** The types above. An event of any other type is received just the same. */
+/** Types listed above. Events of other types are received too. */
 export const KNOWN_TYPES: readonly string[] = ['conversation.resolved'] satisfies (keyof EventMap)[]
 
 /** One event. Fields the platform adds to the envelope are kept and can be read through `event['field']`. */
@@ -38,7 +38,7 @@ export interface WebhookEvent<Type extends string = string, Data = Record<string
   /** Starts with `evt_`. The same on every redelivery: pass it on as an idempotency key. */
   readonly id: string
   readonly type: Type
-  /** ISO 8601 UTC. Events can arrive in another order than they were created in. */
+  /** ISO 8601 UTC. Events can arrive out of order. */
   readonly created_at: string
   readonly data: Data
   readonly [field: string]: unknown
@@ -47,12 +47,12 @@ export interface WebhookEvent<Type extends string = string, Data = Record<string
 /** A Standard Schema (zod, valibot, arktype, …) for the data of each type. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>
 
-/** The types a receiver knows: {@link EventMap}, overruled by the schemas it was given. */
+/** Known event types of a receiver: {@link EventMap}, overridden by its schemas. */
 export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & SchemaEvents<Schemas>
 
 /**
- * The data of each type that has a schema. Merged into {@link EventMap}, they are known to every receiver of the program,
- * `app.webhooks` of Fastify included, and to {@link EventOf}.
+ * Data of each type that has a schema. Merged into {@link EventMap}, these types apply to every receiver in the
+ * program, including Fastify's `app.webhooks`, and to {@link EventOf}.
  *
  * @example
  * const events = { 'message.delivered': z.object({ message_id: z.string() }) }
@@ -74,7 +74,7 @@ export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}
 /** Exists only in types: no event has this field. */
 declare const KNOWN: unique symbol
 
-/** An event of whatever type, of a receiver that knows these. It tells {@link isEvent} of types that schemas gave. */
+/** Any event of a receiver with these known events. Carries the schemas' types to {@link isEvent}. */
 export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] extends [Events, EventMap]
   ? WebhookEvent<Type>
   : WebhookEvent<Type> & { readonly [KNOWN]?: Events }
@@ -83,14 +83,14 @@ export type AnyEvent<Events, Type extends string = string> = [EventMap, Events] 
 declare const OTHER: unique symbol
 type KnownIn<Events, Category extends string> = Extract<Names<Events>, `${Category}.${string}`>
 
-/** An event of a category: of a type that is known, or of another one. `event.type` tells which. */
+/** Event of a category, of a known type or of another one. `event.type` tells them apart. */
 type CategoryEvent<Events, Category extends string> = [KnownIn<Events, Category>] extends [never]
   ? AnyEvent<Events, `${Category}.${string}`>
   :
       | { [Type in KnownIn<Events, Category>]: WebhookEvent<Type, Events[Type]> }[KnownIn<Events, Category>]
       | AnyEvent<Events, `${Category}.${string}` & { readonly [OTHER]: true }>
 
-/** The event that a handler of `Pattern` gets. {@link EventOf} needs one argument. */
+/** Event passed to a handler of `Pattern`. {@link EventOf} is the same with one argument. */
 export type EventFor<Events, Pattern> =
   Pattern extends Names<Events>
     ? WebhookEvent<Pattern, Events[Pattern]>
@@ -109,26 +109,28 @@ export interface HandlerContext {
   /** Arrival time of the event, in milliseconds since the epoch. */
   readonly receivedAt: number
   /**
-   * A copy of the exact bytes that were signed, made at each access. `JSON.parse` rounds whole numbers beyond 2^53, such
-   * as ids of another system: parse these bytes with a library that keeps them, if `data` may hold some.
+   * Copy of the exact signed bytes, made at each access. `JSON.parse` rounds whole numbers beyond 2^53, such as another
+   * system's ids: if `data` may hold some, parse these bytes with a library that preserves them.
    */
   readonly rawBody: Uint8Array
   /**
-   * Aborted when the result no longer counts: the handler timed out, its lease was lost to another process,
-   * or the drain ran out of time. Pass it to `fetch` and to database clients. A listener of your own must not throw:
-   * Node ends the process for that, and nothing can catch it.
+   * Aborted when the result no longer counts: the handler timed out, its lease was lost to another process, or the
+   * drain ran out of time. Pass it to `fetch` and to database clients. Your own listener must not throw: Node would end
+   * the process, and nothing can catch the error.
    */
   readonly signal: AbortSignal
 }
 
-/** May be asynchronous. The event counts as handled when it resolves; a rejection leads to another attempt. */
+/**
+ * Sync or async handler. The event counts as handled when its promise resolves; a rejection leads to another attempt.
+ */
 export type EventHandler<Event = WebhookEvent> = (
   event: Event,
   context: HandlerContext,
 ) => MaybePromise<unknown>
 
 /**
- * The event of a type or a pattern, for a function of your own. Its data are those of {@link EventMap}.
+ * Event of a type or a pattern, for your own functions. Its data types come from {@link EventMap}.
  *
  * @example
  * function close(event: EventOf<'conversation.resolved'>) {
@@ -138,7 +140,7 @@ export type EventHandler<Event = WebhookEvent> = (
 export type EventOf<Pattern extends EventPattern<EventMap>> = EventFor<EventMap, Pattern>
 
 /**
- * A handler of a type or a pattern, for one that is written elsewhere than in `on`.
+ * Handler of a type or a pattern, for handlers written outside `on`.
  *
  * @example
  * const close: HandlerOf<'conversation.resolved'> = async (event, { signal }) => {
@@ -148,8 +150,8 @@ export type EventOf<Pattern extends EventPattern<EventMap>> = EventFor<EventMap,
 export type HandlerOf<Pattern extends EventPattern<EventMap>> = EventHandler<EventOf<Pattern>>
 
 /**
- * Narrows an event of a category or of `'*'` to one known type: of the receiver's option `events`, or of
- * {@link EventMap}.
+ * Narrows an event of a category or of `'*'` to one known type, from the receiver's `events` option or from {@link
+ * EventMap}.
  *
  * @example
  * hooks.on('*', event => {

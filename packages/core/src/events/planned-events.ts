@@ -1,7 +1,7 @@
 /**
- * Provisional: the events that the platform has announced, by names that are **guesses** in the form
- * `<category>.<action>`. Only `conversation.resolved` is published. Names and data may differ in the end, and then a
- * handler for one of these never runs. An app that wants them in `on` adds them to its event types.
+ * Provisional: events that the platform has announced, under **guessed** names in the form `<category>.<action>`. Only
+ * `conversation.resolved` is published. The final names and data may differ, and a handler for a wrong guess never
+ * runs. Add these to your event types to complete them in `on`.
  *
  * @example
  * import type { PlannedEvents } from '@ackhook/core/planned-events'

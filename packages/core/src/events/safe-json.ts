@@ -1,7 +1,7 @@
 /**
- * Parses JSON and removes every `__proto__` key and every `constructor` that holds a `prototype`, at any depth.
- * Removed and not refused: part of an event's data is written by the platform's own users, and one hostile key
- * must not make a genuine event undeliverable forever. Throws `SyntaxError` for text that is not JSON.
+ * Parses JSON and removes every `__proto__` key and every `constructor` that holds a `prototype`, at any depth. Removes
+ * instead of refusing: the platform's own users write part of an event's data, and one hostile key must not make a
+ * genuine event undeliverable forever. Throws `SyntaxError` for text that is not JSON.
  */
 export function parseSafeJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
@@ -12,15 +12,15 @@ export function parseSafeJson(text: string): unknown {
 const PROTO = '__proto__'
 
 /**
- * Keys can hide behind escapes, so a text with any Unicode escape is suspect as well. Both kinds of hostile key hold the
- * letters "proto", and searching for a short word is ten times faster. perf: note 15.
+ * Returns whether a text may hold hostile keys. Keys can hide behind escapes, so any Unicode escape is suspect. Both
+ * kinds of hostile key contain "proto", and searching for a short word is ten times faster. perf: note 15.
  */
 function isSuspect(text: string): boolean {
   if (text.includes('\\u00')) return true
   return text.includes('proto') && (text.includes(PROTO) || text.includes('prototype'))
 }
 
-/** Walks with a list of its own instead of recursion: JSON.parse accepts a nesting deeper than the stack. */
+/** Uses an explicit stack instead of recursion: JSON.parse accepts nesting deeper than the call stack. */
 function removeHostileKeys(root: unknown): void {
   const open: object[] = []
   if (isObject(root)) open.push(root)

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors/errors.ts'
 
-/** Throws unless it is what `on` takes: a type, a category or `'*'`. */
+/** Throws unless `pattern` is valid for `on`: a type, a category or `'*'`. */
 export function requirePattern(option: string, pattern: unknown): asserts pattern is string {
   if (typeof pattern !== 'string' || !/^(?:\*|[^*]+|[^*.]+\.\*)$/.test(pattern))
     throw new ConfigurationError(

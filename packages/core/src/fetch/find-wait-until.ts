@@ -1,12 +1,12 @@
 /** Keeps the host alive until the promise has settled. */
 export type WaitUntil = (work: Promise<unknown>) => void
 
-/** Vercel keeps the context of each request there, in every runtime. */
+/** Global that holds each request's context on Vercel, in every runtime. */
 const VERCEL = Symbol.for('@vercel/request-context')
 
 /**
- * The function that keeps a host alive after the reply, from what it passes beside the request: Workers as the third
- * argument, Netlify as the second, SvelteKit and Astro inside of theirs, Vercel globally. `undefined` if there is none.
+ * Finds the function that keeps a host alive after the reply. Workers pass it in the third argument, Netlify in the
+ * second, SvelteKit and Astro nested in the second, Vercel globally. `undefined` if there is none.
  */
 export function findWaitUntil(env: unknown, execution: unknown): WaitUntil | undefined {
   const holders = [
@@ -30,7 +30,7 @@ function contextOnVercel(): unknown {
   }
 }
 
-/** A property at a path. `undefined` if a part of it is missing, or is a getter that throws. */
+/** Reads the property at a path. `undefined` if part of it is missing or a getter throws. */
 function read(value: unknown, ...path: readonly PropertyKey[]): unknown {
   try {
     return path.reduce(

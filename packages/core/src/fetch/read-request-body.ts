@@ -4,8 +4,8 @@ import { ByteCollector } from '../lib/byte-collector.ts'
 import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 
 /**
- * The exact bytes of a Fetch request within the limits. A body that something else has read is refused: what
- * can still be had of it was decoded to text and encoded again.
+ * Reads the exact bytes of a Fetch request within the limits. Refuses a body that was already read: all that is left of
+ * it is text, decoded and encoded again.
  */
 export async function readRequestBody(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
@@ -15,12 +15,12 @@ export async function readRequestBody(request: Request, limits: BodyLimits): Pro
     : readCounting(request, limits)
 }
 
-/** Servers ignore any other value (`''`, `-5`), so it does not limit the body. */
+/** Servers ignore any other value (`''`, `-5`), so such a value does not limit the body. */
 const LENGTH = /^\d+$/
 
 /**
- * Reads by the runtime's fastest method: the server itself cuts the body at a declared length. Only a request
- * that no server made can be longer; it is refused once read. perf: note 11.
+ * Reads by the runtime's fastest method: the server itself cuts the body at a declared length. Only a request that no
+ * server created can be longer; it is refused once read. perf: note 11.
  */
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   try {
@@ -28,9 +28,9 @@ async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Arr
     return bytes.byteLength > limits.maxBytes ? tooLarge(limits) : new Uint8Array(bytes)
   } catch (cause) {
     if (cause instanceof DeadlineError) return timedOut(limits)
-    // Refused before a byte was read: something else holds the stream.
+    // Rejected before a byte was read: something else holds the stream.
     if (!request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED, cause })
-    return new Refusal('body_aborted', { detail: 'the body broke off', cause })
+    return new Refusal('body_aborted', { detail: 'the body was cut off', cause })
   }
 }
 
@@ -57,7 +57,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
     }
   } catch (cause) {
     if (late) return timedOut(limits)
-    const detail = `the body broke off after ${collector.length} bytes`
+    const detail = `the body was cut off after ${collector.length} bytes`
     return new Refusal('body_aborted', { detail, cause })
   } finally {
     clearTimeout(timer)

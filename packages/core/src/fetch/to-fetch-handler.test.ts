@@ -92,7 +92,7 @@ describe('reading the body of a Fetch request', () => {
     const broken = streamOf([new Uint8Array(5)], controller => controller.error(cause))
     expect(await readRequestBody(request(broken), LIMITS)).toMatchObject({
       code: 'body_aborted',
-      detail: 'the body broke off after 5 bytes',
+      detail: 'the body was cut off after 5 bytes',
       cause,
     })
   })

@@ -3,7 +3,7 @@ import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
 import { findWaitUntil } from './find-wait-until.ts'
 import { readRequestBody } from './read-request-body.ts'
 
-/** Context passed to `secret` and `namespace`: the request, and what the platform passed with it. */
+/** Context passed to `secret` and `namespace`: the request and the platform's second argument. */
 export interface FetchContext<Env = unknown> {
   readonly request: Request
   /** The second argument: `env` on Workers, `info` on Deno, `server` on Bun, route parameters on Next.js. */
@@ -21,9 +21,9 @@ export type FetchWebhookHandler<Env = unknown> = (
 ) => Promise<Response>
 
 /**
- * A receiver as a function from `Request` to `Response`. If the host passes a `waitUntil` beside the request, as Workers,
- * Netlify and the Cloudflare adapters of SvelteKit and Astro do, the work that follows the reply is given to it. A host
- * that freezes after the reply and passes none needs `acknowledge: 'after-processing'`.
+ * Wraps a receiver as a function from `Request` to `Response`. If the host passes `waitUntil` with the request, as
+ * Workers, Netlify and the Cloudflare adapters of SvelteKit and Astro do, it receives the work that follows the reply.
+ * A host that freezes after the reply and passes no `waitUntil` needs `acknowledge: 'after-processing'`.
  *
  * @example
  * export const POST = toFetchHandler(receiver) // app/webhooks/route.ts of Next.js

@@ -2,10 +2,10 @@ import type { Receiver } from '../receiver/receiver.ts'
 import { createProbe } from './readiness.ts'
 
 /**
- * The probes of an orchestrator, as a Fetch handler. `GET …/live` returns 200 for as long as the process responds at all.
- * Any other path asks for readiness: 200 while the receiver takes deliveries; 503 with `starting`, `draining` or
- * `inbox_unavailable` as the `status` of its JSON while it does not. Starts the inbox if nothing has. Needs no more of
- * the request than its `url`, and never rejects. Throws `ConfigurationError` for what is no receiver.
+ * Creates a Fetch handler for an orchestrator's probes. `GET …/live` returns 200 as long as the process responds. Any
+ * other path checks readiness: 200 while the receiver accepts deliveries, otherwise 503 with `starting`, `draining` or
+ * `inbox_unavailable` as the JSON's `status`. Starts the inbox if nothing has. Reads only the request's `url` and never
+ * rejects. Throws `ConfigurationError` if the argument is not a receiver.
  *
  * @example
  * const probe = health(receiver)

@@ -2,22 +2,25 @@ import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 
-/** Returns whether a receiver accepts deliveries, and if not, why. */
+/** State of a receiver: accepting deliveries, or the reason why not. */
 export type Readiness = 'ready' | 'starting' | 'draining' | 'inbox_unavailable'
 
 /** Kubernetes gives a probe one second by default. */
 const MAX_WAIT_MS = 800
-/** Probes may be many, and the inbox is asked for one of them. */
+/** Time for which a result is reused, so that frequent probes do not each query the inbox. */
 const KEPT_MS = 500
 
-/** Answer to a probe; the path says which one. */
+/** Reply to a probe. */
 export interface ProbeReply {
   readonly status: 200 | 503
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Answers probes for a receiver. A path that ends in `/live` asks for liveness, and any other for readiness. */
+/**
+ * Creates a function that answers a receiver's probes: liveness for a path that ends in `/live`, readiness for any
+ * other.
+ */
 export function createProbe(
   receiver: Pick<Receiver<never, never>, 'start'>,
 ): (path: string) => Promise<ProbeReply> {
@@ -40,7 +43,10 @@ export function createProbe(
   }
 }
 
-/** Starts the inbox if nothing has: before the first probe succeeds, no balancer sends the delivery that would. */
+/**
+ * Starts the inbox if nothing has: a load balancer sends no delivery, which would start it, before the first probe
+ * succeeds.
+ */
 async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiver): Promise<Readiness> {
   try {
     await withDeadline(receiver.start(), { operation: 'start', ms: MAX_WAIT_MS })

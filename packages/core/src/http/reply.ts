@@ -7,7 +7,7 @@ const MIN_RETRY_S = 2
 const MAX_RETRY_S = 10
 const LONGEST_RETRY_S = 3600
 
-/** The reply for a code, made once: it never depends on the request. */
+/** Returns the reply for a code, built once: it never depends on the request. */
 export function replyFor(code: ReplyCode): WebhookReply {
   const known = prepared.get(code)
   if (known !== undefined) return known
@@ -17,8 +17,8 @@ export function replyFor(code: ReplyCode): WebhookReply {
 }
 
 /**
- * The reply for a code with `Retry-After` in whole seconds. Without a known time it is between 2 and 10
- * seconds at random, so that what was refused together does not come back together.
+ * Returns the reply for a code with `Retry-After` in whole seconds. Without a known time it is 2 to 10 seconds at
+ * random, so that events refused together do not come back together.
  */
 export function replyLater(code: ReplyCode, afterMs?: number): WebhookReply {
   const seconds =
@@ -43,8 +43,8 @@ function headersOf(body: string): Record<string, string> {
 }
 
 /**
- * The reply of `receiver.handle(request)`, for adapters. Never rejects: the receiver's own `handle` does not fail, and
- * if a wrapper around it does, the sender still gets a 500.
+ * Returns the reply of `receiver.handle(request)`, for adapters. Never rejects: if a wrapper around the receiver's
+ * `handle` fails, the sender still gets a 500.
  */
 export async function replyTo<Context>(
   receiver: { handle(request: WebhookRequest<Context>): Promise<WebhookReply> },

@@ -1,17 +1,16 @@
 import { Refusal } from '../errors/refusal.ts'
 
 /**
- * The framework-neutral interface of the core: a request in, a reply out. Everything else in the adapters is a
- * translation to or from these two.
+ * Framework-neutral request. Adapters only translate their framework's request to this, and {@link WebhookReply} back.
  */
 export interface WebhookRequest<Context = unknown> {
   readonly method: string
   readonly headers: HeaderSource
-  /** The exact bytes from the wire, or how to read them once the head of the request is acceptable. */
+  /** Exact bytes from the wire, or a function that reads them once the request's head is accepted. */
   readonly body: Uint8Array | ReadBody
-  /** Handed to the options `secret` and `namespace`: the framework's own request. */
+  /** The framework's own request, passed to the options `secret` and `namespace`. */
   readonly context: Context
-  /** Asks the platform to keep this process alive for work that goes on after the reply (Workers). */
+  /** Tells the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
@@ -21,19 +20,19 @@ export type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Reads the exact bytes within the limits, or answers with a {@link Refusal} (`body_too_large`, `body_timeout`,
- * `body_aborted`, `body_unavailable`) if it cannot.
+ * Reads the exact bytes within the limits, or returns a {@link Refusal} (`body_too_large`, `body_timeout`,
+ * `body_aborted`, `body_unavailable`).
  */
 export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | PromiseLike<Uint8Array | Refusal>
 
-/** Limits on reading a body: its size and its time. */
+/** Size and time limits for reading a body. */
 export interface BodyLimits {
   /** Bytes actually read, whatever `Content-Length` says. */
   readonly maxBytes: number
   readonly timeoutMs: number
 }
 
-/** Write all of it unchanged. `body` is a small JSON text with a stable `code`. */
+/** Reply, written by adapters unchanged. `body` is a small JSON text with a stable `code`. */
 export interface WebhookReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -41,14 +40,14 @@ export interface WebhookReply {
 }
 
 /**
- * The value of a header, or `undefined`. `name` is in lower case; several lines are joined by a comma, as
- * every server that joins them does. Hand-written plain objects may use any case.
+ * Returns the value of a header, or `undefined`. `name` is lower case; repeated headers are joined by commas, as
+ * servers do. Plain objects written by hand may use any case.
  */
 export function headerOf(headers: HeaderSource, name: string): string | undefined {
   if (typeof headers.get === 'function') return headers.get(name) ?? undefined
   const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>
   const value = record[name] ?? writtenOtherwise(record, name)
-  // A `null`, as gateways give it for a header that is not there, is absent.
+  // Some gateways give `null` for an absent header.
   return typeof value === 'object' ? value?.join(', ') : value
 }
 
@@ -65,7 +64,7 @@ export function checkHead(
   limits: BodyLimits,
 ): Refusal | undefined {
   if (method !== 'POST') return new Refusal('method_not_allowed', { detail: method })
-  // Trimmed by no regular expression: one takes the square of a header's length. An empty value means none.
+  // Trimmed without a regular expression, which takes quadratic time. An empty value means no encoding.
   const encoding = headerOf(headers, 'content-encoding')?.trim()
   if (encoding && encoding.toLowerCase() !== 'identity') {
     // Keeps only characters that every log and terminal prints safely: nothing is proven about this request.

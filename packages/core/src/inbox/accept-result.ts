@@ -1,10 +1,10 @@
-/** Answer of an inbox to a delivery. The first four are replied to with a 2xx; after the others the sender retries. */
+/** Result of offering a delivery to an inbox. The first four lead to a 2xx; after the others the sender retries. */
 export type AcceptResult =
-  /** `conflict`: it takes the place of a dead letter with the same id and different bytes. */
+  /** `conflict`: replaces a dead letter with the same id and different bytes. */
   | { readonly outcome: 'accepted'; readonly conflict?: boolean }
   /** `conflict`: the id was accepted before with different bytes. */
   | { readonly outcome: 'duplicate'; readonly conflict?: boolean }
-  /** The handlers have finished. This and the next two only if the reply waits for them; `conflict` as for `accepted`. */
+  /** The handlers have finished. Only with `'after-processing'`, as are the next two; `conflict` as for `accepted`. */
   | { readonly outcome: 'processed'; readonly conflict?: boolean }
   | { readonly outcome: 'dead_lettered'; readonly conflict?: boolean }
   | { readonly outcome: 'failed'; readonly retryAfterMs?: number | undefined; readonly conflict?: boolean }
@@ -19,7 +19,7 @@ export type AcceptResult =
       readonly cause: unknown
     }
 
-/** The results that are the same for every event. */
+/** Results that are the same for every event. */
 export const ACCEPT_RESULTS: Readonly<
   Record<'accepted' | 'replaced' | 'duplicate' | 'conflict' | 'full', AcceptResult>
 > = {
@@ -31,7 +31,7 @@ export const ACCEPT_RESULTS: Readonly<
 }
 
 /**
- * Limit on deliveries that may ask a full engine at one time whether it already holds their event. Further ones are
- * refused unasked: a refusal must cost less than an acceptance.
+ * Maximum number of concurrent duplicate lookups in a full engine. Further deliveries are refused without one: a
+ * refusal must cost less than an acceptance.
  */
 export const MAX_LOOKUPS_WHEN_FULL = 64

@@ -12,8 +12,8 @@ export interface Attempt {
   /** Reason why the event becomes a dead letter if the decision is `'abandon'`. */
   readonly abandonReason: string
   /**
-   * An opaque number that core made with an earlier result for this event. The inbox keeps it and passes it back unchanged;
-   * `0` without one.
+   * Opaque number from an earlier result for this event. The inbox keeps it and passes it back unchanged; `0` if there
+   * is none.
    */
   readonly routingToken: number
   readonly signal: AbortSignal
@@ -21,11 +21,14 @@ export interface Attempt {
   readonly abortReason: AckhookError | undefined
   /** Withdraws the attempt: the signal aborts, and the result of the handlers no longer counts. */
   abort(reason: AckhookError): void
-  /** Calls `listener` when the attempt is withdrawn, or at once when it already was. Several are called in their order. */
+  /**
+   * Calls `listener` when the attempt is withdrawn, or at once if it already was. Listeners run in the order they were
+   * added.
+   */
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
-/** An attempt whose `AbortSignal` is made only when a handler asks for it; most never do. */
+/** Creates an attempt whose `AbortSignal` is made only when a handler reads it; most never do. */
 export function createAttempt(
   number: number,
   decision: CrashDecision = 'run',
@@ -35,7 +38,7 @@ export function createAttempt(
   return new LazyAttempt(number, decision, routingToken, abandonReason)
 }
 
-/** A literal with a getter is far slower to make than an instance. perf: note 6. */
+/** Avoids an object literal with a getter, which is far slower to create than an instance. perf: note 6. */
 class LazyAttempt implements Attempt {
   readonly number: number
   readonly decision: CrashDecision

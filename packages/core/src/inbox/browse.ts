@@ -1,13 +1,16 @@
 /** Filters for browsing an inbox. They combine. */
 export interface BrowseQuery {
   readonly state: BrowseState
-  /** The one event with this key, which every inbox can find: `eventKey(namespace, id)`. */
+  /** Only the event with this key, `eventKey(namespace, id)`. Every inbox supports this filter. */
   readonly key?: string
-  /** Events of this type, or of a category as in `on`. Only if {@link BrowseSupport} names the filter. */
+  /** Events of this type, or of a category as in `on`. Only if {@link BrowseSupport} lists the filter. */
   readonly type?: string
-  /** Events whose id, type or namespace holds this text, in either case. Only if {@link BrowseSupport} names it. */
+  /**
+   * Events whose id, type or namespace contains this text, ignoring case. Only if {@link BrowseSupport} lists the
+   * filter.
+   */
   readonly text?: string
-  /** The `cursor` of the last event of the page before. */
+  /** The `cursor` of the previous page's last event. */
   readonly after?: string | undefined
   /** Default 100. */
   readonly limit?: number
@@ -16,13 +19,13 @@ export interface BrowseQuery {
 /** `pending`: waits for its first or next attempt. `active`: its handlers run. `dead`: a dead letter. */
 export type BrowseState = 'pending' | 'active' | 'dead'
 
-/** States and filters that an inbox finds by an index or in memory. A page offers only these. */
+/** States and filters that an inbox finds by an index or in memory. Pages offer only these. */
 export interface BrowseSupport {
   readonly states: readonly BrowseState[]
   readonly filters: readonly ('type' | 'text')[]
 }
 
-/** One event as a page lists it. */
+/** Event as listed on a page. */
 export interface BrowsedEvent {
   readonly key: string
   readonly namespace: string
@@ -34,21 +37,21 @@ export interface BrowsedEvent {
   readonly receivedAt: number
   /** Attempts begun. */
   readonly attempts: number
-  /** Milliseconds until the next attempt may begin, if it waits for a time that is known. */
+  /** Milliseconds until the next attempt may begin, if that time is known. */
   readonly dueInMs?: number
   /** Error of a dead letter, or of the last attempt if the inbox keeps it, as `name: message`. */
   readonly reason?: string
   /** Time of death of a dead letter, in milliseconds since the epoch. */
   readonly failedAt?: number
-  /** The place of this event in the list, for `after`. Means nothing else, and nothing to another inbox. */
+  /** Position of this event in the list, for `after`. Meaningful only to this inbox. */
   readonly cursor: string
 }
 
-/** Counts of one minute, over all processes on the inbox. */
+/** Counts for one minute, across all processes of the inbox. */
 export interface MinuteCount {
   /** Start of the minute, in milliseconds since the epoch. */
   readonly startedAt: number
-  /** Events that began to wait: accepted, or redriven. Absent if the inbox does not count them. */
+  /** Events accepted or redriven. Absent if the inbox does not count them. */
   readonly received?: number
   /** Events whose handlers all resolved. */
   readonly handled: number

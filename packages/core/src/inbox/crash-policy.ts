@@ -1,12 +1,12 @@
 import type { RetryPolicy } from './retry.ts'
 
-/** Decides about an event whose process died or hung in its last attempts. */
+/** Decision about an event whose process died or hung in its last attempts. */
 export type CrashDecision =
   /** Run the handlers: most crashes are deploys, or caused by another event. */
   | 'run'
   /** Run no handler: notify `onDeadLetter`, then dead-letter the event. */
   | 'abandon'
-  /** Dead-letter the event without a notification: notifying took the process down as well. */
+  /** Dead-letter the event without a notification: notifying crashed the process too. */
   | 'dead-letter'
 
 /** Error message of an abandoned event. */
@@ -16,9 +16,9 @@ const MAX_CRASHES = 5
 const MAX_NOTIFY_ATTEMPTS = 3
 
 /**
- * Decides by the number of crashes in a row: attempts, or notifications of `onDeadLetter`, that ended with their
- * process. An attempt that ends in any other way starts the count again: it completes, fails, or a drain cuts it short.
- * A notification that a drain cuts short does not.
+ * Decides by the number of consecutive crashes: attempts, or `onDeadLetter` calls, that ended with their process. An
+ * attempt that completes, fails or is cut short by a drain resets the count. A notification cut short by a drain does
+ * not.
  */
 export function crashPolicy(crashes: number): CrashDecision {
   if (crashes < MAX_CRASHES) return 'run'
@@ -26,9 +26,9 @@ export function crashPolicy(crashes: number): CrashDecision {
 }
 
 /**
- * Milliseconds an event waits after so many crashes in a row. None after the first, which most likely was a deploy.
- * After that the delay is random up to the bound of `retry`: events that crashed together come back separately, so
- * that the one to blame soon crashes its process alone.
+ * Returns how many milliseconds an event waits after this many consecutive crashes. Zero after the first, which was
+ * most likely a deploy. After that the delay is random up to the bound of `retry`: events that crashed together come
+ * back separately, so that the culprit soon crashes its process alone.
  */
 export function crashDelayMs(
   crashes: number,

@@ -1,8 +1,8 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 
-/** Answer of a store to a claim. */
+/** Result of a claim. */
 export type Claim =
-  /** The event is the caller's until the lease expires. */
+  /** The caller holds the event until the lease expires. */
   | { readonly outcome: 'claimed' }
   /** Handled before. `fingerprint` is the value given to `complete`. */
   | { readonly outcome: 'completed'; readonly fingerprint: number }
@@ -12,7 +12,7 @@ export type Claim =
   | { readonly outcome: 'full' }
 
 /**
- * Remembers handled ids for a memory inbox. Each method is one atomic step, judged by the store's own clock.
+ * Remembers handled ids for a memory inbox. Each method is one atomic step, timed by the store's own clock.
  *
  * A claim is a short lease and never lasts for the whole retention: the store may apply a claim that timed out for its
  * caller, and that lease must then expire by itself. Only the token of a live lease can extend, complete or release it.
@@ -20,8 +20,8 @@ export type Claim =
  */
 export interface DedupeStore {
   /**
-   * Every promise of this store settles in time by itself, and the store releases a claim that it applied after it had
-   * reported a failure. Without it the inbox puts a deadline around each call.
+   * True if every promise of this store settles in time, and if the store releases a claim that it applied after
+   * reporting a failure. Otherwise the inbox puts a deadline on each call.
    */
   readonly bounded?: boolean
   /**
@@ -30,15 +30,15 @@ export interface DedupeStore {
    */
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim>
   /**
-   * The fingerprint that `key` was completed with, while it is remembered. Only for a store that can tell at once and at
-   * little cost: a full inbox calls it, so that a duplicate still gets 200.
+   * Returns the fingerprint of a completed `key` while it is remembered. Only for stores with a synchronous, cheap
+   * lookup: a full inbox calls it, so that a duplicate still gets 200.
    */
   handled?(key: string): number | undefined
   /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**
-   * Remembers `key` as handled for the retention. `false`, and no change, when another token holds a lease. A lease that
-   * expired and was not taken is no obstacle: the event was handled, so it is remembered, and the result is `true`.
+   * Remembers `key` as handled for the retention. `false`, and no change, if another token holds a lease. `true` if the
+   * lease expired and nobody took it: the event was handled, so it is remembered.
    */
   complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean>
   /** Ends the lease, so that a redelivery runs at once. `false` when `token` no longer holds it. */
@@ -49,8 +49,8 @@ export interface DedupeStore {
    */
   forget(key: string): MaybePromise<boolean>
   /**
-   * Called when processing starts, and again if that failed. What it reports reaches the observer and the logger. A
-   * promise has about three seconds to settle.
+   * Called when processing starts, and again after a failure. Its reports reach the observer and the logger. A promise
+   * has about three seconds to settle.
    */
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
@@ -60,12 +60,12 @@ export interface ClaimOptions {
   readonly leaseMs: number
 }
 
-/** Data and duration that a store remembers of a handled event. */
+/** Data that a store keeps about a handled event, and for how long. */
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
-   * A short checksum of the body, to notice one id used for two bodies: a whole number of at most 32 bits. The memory inbox
-   * passes 0 to 9,999, because a store pays for the bytes of millions of ids.
+   * Short checksum of the body, to detect one id used for two bodies: a whole number of at most 32 bits. The memory
+   * inbox passes 0 to 9,999, because a store may hold millions of them.
    */
   readonly fingerprint: number
 }

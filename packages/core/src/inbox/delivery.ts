@@ -8,25 +8,25 @@ import { type TraceContext, traceContext } from './trace-context.ts'
 
 /** One authentic event between its request and its handlers. */
 export interface Delivery {
-  /** A hash of namespace and id, by which an inbox remembers the event. */
+  /** Hash of namespace and id; identifies the event in an inbox. */
   readonly key: string
   readonly namespace: string
   readonly id: string
   readonly type: string
-  /** The exact bytes that were signed. What a durable inbox keeps; parsed JSON is not. */
+  /** Exact signed bytes. A durable inbox keeps these, not the parsed JSON. */
   readonly body: Uint8Array
   /**
-   * First 32 bits of the SHA-256 of the bytes, to notice one id used for two bodies. It only ever reports: the sender is
-   * authentic by then, and whether it repeats a body byte for byte is not published.
+   * First 32 bits of the bytes' SHA-256, to detect one id used for two bodies. A mismatch is only reported: the sender
+   * is authentic, and whether it repeats a body byte for byte is not published.
    */
   readonly fingerprint: number
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
-  /** The event as parsed on arrival. Absent when the delivery comes back from outside the process. */
+  /** The event as parsed on arrival. Absent if the delivery was loaded from outside the process. */
   readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** The async context of the request. Only if the reply waits for the handlers. */
+  /** The request's async context. Only if the reply waits for the handlers. */
   readonly asyncContext?: AsyncContext
   /** Position among the events of its ordering key. Absent without a key. */
   readonly order?: SerialOrder
@@ -37,7 +37,7 @@ export interface Delivery {
 /** Key from the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
   readonly key: string
-  /** The event's `created_at` in milliseconds since the epoch, or when it arrived if that is not a valid time. */
+  /** The event's `created_at` in milliseconds since the epoch, or its arrival time if that is invalid. */
   readonly createdAt: number
 }
 
@@ -51,11 +51,11 @@ export interface DeliveryParts<Context> {
   readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
-  /** The trace context to keep with a delivery, from the one of the headers. Called in the async context of the request. */
+  /** Derives the trace context to keep from the one in the headers. Called in the request's async context. */
   readonly traceOf?: ((incoming: TraceContext | undefined) => TraceContext | undefined) | undefined
 }
 
-/** Turns a verified event and its bytes into what an inbox remembers and keeps. */
+/** Turns a verified event and its bytes into a delivery for an inbox. */
 export type CreateDelivery<Context> = (
   event: WebhookEvent,
   body: Uint8Array,
@@ -92,9 +92,9 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
 }
 
 /**
- * The key under which an event is remembered: a hash of namespace and id. The length in front keeps
- * `('a', 'bc')` and `('ab', 'c')` apart; the hash keeps every store's key short, whatever the platform puts
- * into an id, and never holds the request's text alive. 128 bits: a collision becomes likely only at about 2^64 ids.
+ * Returns the key that identifies an event: a hash of namespace and id. The length prefix keeps `('a', 'bc')` and
+ * `('ab', 'c')` apart. The hash keeps keys short, whatever the platform puts into an id, and does not retain the
+ * request's text. 128 bits: a collision becomes likely only at about 2^64 ids.
  */
 export function eventKey(namespace: string, id: string): MaybePromise<string> {
   return platform.hashText(`${namespace.length}:${namespace}${id}`)
@@ -110,17 +110,17 @@ function orderOf<Context>(
   event: WebhookEvent,
 ): SerialOrder | undefined {
   const key: unknown = serializeBy?.(event)
-  // `null` means no key, as in data without a value: one key for all of those would hold everything up.
+  // `null`, as in data without a value, means no key: one key for all such events would serialize them.
   if (key === undefined || key === null) return undefined
   if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
   const createdAt = Date.parse(event.created_at)
   return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
 }
 
-/** A user's function returned a wrong type. It is not converted, which could turn two keys into one. */
+/** Refuses a wrong type from a user's function. Converting it could turn two keys into one. */
 function refuse(option: string, answer: unknown, expected: string): never {
   const isAsync = isPromise(answer)
-  // Nothing else handles its rejection, which would end the process.
+  // Nothing else handles the promise's rejection, which would end the process.
   if (isAsync) Promise.resolve(answer).catch(() => {})
   const got = isAsync ? 'a promise: it must not be asynchronous' : typeof answer
   throw new ConfigurationError(option, `the function must return ${expected}; it returned ${got}`)

@@ -20,4 +20,4 @@ export function releaseInbox(inbox: Inbox): void {
 }
 
 export const OWNED_BY_ANOTHER =
-  'it serves another receiver already, whose handlers would get these events. Make an inbox for each receiver, or mount one receiver twice with webhooksOf(receiver)'
+  'it already serves another receiver, whose handlers would get these events. Create one inbox per receiver, or mount one receiver twice with webhooksOf(receiver)'

@@ -22,15 +22,16 @@ export type AttemptResult =
       /** Attempts were left, but a drain ended before the next one. */
       readonly attemptsLeft?: boolean
       /**
-       * No attempt began, because no process with the handler is there: the dead letter counts one less. The inbox keeps
-       * this opaque number with it and passes it to the next attempt, after a redrive or a redelivery as well.
+       * Set if no attempt began because no process has the handler: the dead letter counts one attempt less. The inbox
+       * keeps this opaque number with the letter and passes it to the next attempt, also after a redrive or a
+       * redelivery.
        */
       readonly routingToken?: number
     }
 
 /**
- * Runs one attempt. Neither throws nor rejects. Synchronous when no handler has to be awaited. `limit` is read when the
- * attempt ends, because a drain may begin while it runs.
+ * Runs one attempt. Never throws or rejects. Synchronous if no handler has to be awaited. `limit` is read when the
+ * attempt ends, because a drain may begin while the attempt runs.
  */
 export type ProcessEvent = (
   delivery: Delivery,
@@ -90,30 +91,30 @@ export interface Inbox {
   readonly defaultCapacity?: number
   /** Reason for refusing the option `serializeBy`, if events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
-  /** Called at construction. Throws `ConfigurationError` for what the engine cannot do. */
+  /** Called at construction. Throws `ConfigurationError` for options that the engine does not support. */
   checkOptions?(options: CheckedOptions): void
   /**
-   * Resolves only when the event is as safe as this inbox makes it, because the 2xx follows at once. Called once for each
-   * delivery, duplicates included. Answers within about two seconds: a slower engine is `unavailable`.
+   * Resolves only once the event is as durable as this inbox makes it, because the 2xx follows at once. Called once per
+   * delivery, duplicates included. Settles within about two seconds: a slower engine is `unavailable`.
    */
   accept(delivery: Delivery): MaybePromise<AcceptResult>
-  /** Starts to process events, those left from an earlier run first. Rejects when the engine cannot work. */
+  /** Starts processing events, beginning with those from an earlier run. Rejects if the engine does not work. */
   start(run: ProcessEvent, policy: ProcessingPolicy): MaybePromise<void>
   /**
    * Starts no further events, waits for the running ones, then releases the others. An inbox that would lose waiting
-   * events runs them too, for as long as there is time. Takes little longer than `timeoutMs`.
+   * events runs them too while time is left. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
-  /** Counts over all processes that share it. Rejects if the engine does not respond. */
+  /** Counts across all processes that share the inbox. Rejects if the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
   /**
-   * Releases the id of a handled event, so that a delivery of it runs again. `false`, and no change, when the id is not
+   * Forgets a handled event's id, so that its next delivery runs again. `false`, and no change, if the id is not
    * remembered as handled: unknown, pending, active, or a dead letter, which a delivery runs again anyway.
    */
   forget(key: string): MaybePromise<boolean>
   /**
-   * Reads events, for people. Changes nothing. Pending and active events come oldest first, dead letters newest first.
+   * Reads events for display. Changes nothing. Pending and active events come oldest first, dead letters newest first.
    * A page neither repeats nor skips an event that stays in its state; others may be missing or out of date.
    */
   browse?(query: BrowseQuery): MaybePromise<readonly BrowsedEvent[]>
@@ -121,15 +122,15 @@ export interface Inbox {
   readonly browsing?: BrowseSupport
   /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
   throughput?(): MaybePromise<readonly MinuteCount[]>
-  /** Every process that published what it handles and is still expected. */
+  /** Processes that have published their handlers and are still expected. */
   processes?(): MaybePromise<readonly InboxProcess[]>
 }
 
 /** Report of a drain. */
 export interface DrainReport {
   /**
-   * Acknowledged events that are lost with this process: not handled in time, and without a successful call of
-   * `onDeadLetter`. Always 0 for a durable inbox.
+   * Acknowledged events lost with this process: not handled in time, and without a successful call of `onDeadLetter`.
+   * Always 0 for a durable inbox.
    */
   readonly lost: number
 }
@@ -144,7 +145,7 @@ export interface InboxStats {
   readonly dead: number
   /** Milliseconds since the oldest unhandled event was accepted, `0` when there is none. */
   readonly oldestPendingMs: number
-  /** `name: message` of the latest error that the inbox finds among the events that wait for another attempt. */
+  /** `name: message` of the latest error found among the events waiting for another attempt. */
   readonly waitingError?: string
 }
 
@@ -162,20 +163,20 @@ export interface DeadLetter {
   readonly attempts: number
   /** `name: message` of the last error. */
   readonly reason: string
-  /** The place of this letter in the list, for {@link ListOptions.after}. Means nothing else. */
+  /** Position of this letter in the list, only for {@link ListOptions.after}. */
   readonly cursor: string
 }
 
 /** Filter and order for listing dead letters. */
 export interface ListOptions {
   /**
-   * Letters in a page at most. Default 100. A page ends earlier once its bodies would exceed 4 MiB, but has one letter at
-   * least. Only an empty page is the end of the list.
+   * Maximum number of letters per page. Default 100. A page ends early if its bodies would exceed 4 MiB, but has at
+   * least one letter. Only an empty page ends the list.
    */
   readonly limit?: number | undefined
   /**
-   * The `cursor` of the last letter of the page before. Pages that follow each other neither repeat nor skip a letter
-   * that exists all the time; one that dies again meanwhile is the newest again.
+   * The `cursor` of the previous page's last letter. Consecutive pages neither repeat nor skip a letter that exists
+   * throughout; one that is dead-lettered again becomes the newest.
    */
   readonly after?: string | undefined
   /** Order by time of death. Default `'newest'` first. */
@@ -184,18 +185,19 @@ export interface ListOptions {
 
 /** The dead letters of an inbox, by key. */
 export interface DeadLetterStore {
-  /** One page of them. Throws `ConfigurationError` for an `after` that no letter of this inbox had. */
+  /** Returns one page. Throws `ConfigurationError` for an `after` that is not a cursor of this inbox. */
   list(options?: ListOptions): MaybePromise<readonly DeadLetter[]>
-  /** `undefined` when there is no such dead letter. */
+  /** Returns one dead letter, or `undefined`. */
   get(key: string): MaybePromise<DeadLetter | undefined>
-  /** Runs it again with a new count of attempts. `false` when there is no such dead letter, or no room to run it. */
+  /**
+   * Runs the event again with a new count of attempts. `false` if there is no such dead letter, or no room to run it.
+   */
   redrive(key: string): MaybePromise<boolean>
-  /** Deletes it. `false` when there is no such dead letter. */
+  /** Deletes the dead letter. `false` if there is none. */
   discard(key: string): MaybePromise<boolean>
   /**
-   * Redrives or discards up to a hundred letters in one step, or at least in fewer than a hundred. Returns the keys of
-   * those that were changed. A crash leaves each letter as it was, or changed. Absent: tools change one after the
-   * other.
+   * Redrives or discards up to a hundred letters in one step, or in several smaller ones. Returns the changed keys. A
+   * crash leaves each letter either unchanged or fully changed. If absent, tools change letters one by one.
    */
   redriveMany?(keys: readonly string[]): MaybePromise<readonly string[]>
   discardMany?(keys: readonly string[]): MaybePromise<readonly string[]>

@@ -2,8 +2,8 @@ import type { Logger } from '../observe/logger.ts'
 import type { Delivery } from './delivery.ts'
 
 /**
- * Lets `work` continue after the reply, on a platform that otherwise ends it with its request. When the platform refuses,
- * the work goes on regardless: it has started, and nothing else would do it.
+ * Lets `work` continue after the reply, on a platform that would otherwise end it with its request. If the platform
+ * refuses, the work goes on regardless: nothing else would do it.
  */
 export function keepAlive({ waitUntil }: Delivery, work: Promise<unknown>, logger: Logger): void {
   try {

@@ -19,7 +19,7 @@ export interface RetryOptions {
   readonly attempts?: number | undefined
   /** Delay before the second attempt. Default `'1s'`. */
   readonly minDelay?: Duration | undefined
-  /** No delay is longer. Default `'5m'`. */
+  /** Maximum delay. Default `'5m'`. */
   readonly maxDelay?: Duration | undefined
   /** Factor from each delay to the next. Default 4. */
   readonly factor?: number | undefined
@@ -29,7 +29,7 @@ const DEFAULTS: RetryPolicy = { attempts: 5, minDelayMs: 1000, maxDelayMs: 300_0
 const NAMES: readonly string[] = ['attempts', 'minDelay', 'maxDelay', 'factor']
 const WEEK_MS = 604_800_000
 
-/** The policy, from a user's options over an inbox's defaults. Throws {@link ConfigurationError}. */
+/** Applies a user's options over an inbox's defaults. Throws {@link ConfigurationError}. */
 export function resolveRetry(options: RetryOptions = {}, inbox: Partial<RetryPolicy> = {}): RetryPolicy {
   refuseUnknownNames(options, NAMES, 'retry', '{ attempts: 1 } for no retry')
   refuseNull(options, 'retry')
@@ -59,9 +59,10 @@ export function exceedsDeadline(delayMs: number, lastAt: number | undefined): bo
 }
 
 /**
- * Milliseconds until the next attempt, after number `attempt` failed with `error`; `undefined` when there is none. Delays
- * grow exponentially. The upper half of each is random, so that events that failed together do not return together.
- * Whole numbers: '64.57s' is a fraction of a millisecond off, and PostgreSQL would refuse the record of the attempt.
+ * Returns the milliseconds until the next attempt, after attempt number `attempt` failed with `error`; `undefined` if
+ * there is none. Delays grow exponentially. The upper half of each is random, so that events that failed together do
+ * not return together. Rounded, because '64.57s' is a fraction of a millisecond off, and PostgreSQL would refuse to
+ * record the attempt.
  */
 export function retryDelayMs(
   error: unknown,
@@ -76,7 +77,7 @@ export function retryDelayMs(
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** Returns the delay that a handler asked for: the longest, if several failed. */
+/** Returns the delay that a handler requested; the longest, if several did. */
 export function requestedDelayMs(error: unknown): number | undefined {
   const asked = delaysOf(error).filter(delayMs => delayMs !== undefined)
   return asked.length > 0 ? Math.max(...asked) : undefined
@@ -87,10 +88,7 @@ export function hasUnusableDelay(error: unknown): boolean {
   return delaysOf(error).includes(undefined)
 }
 
-/**
- * Returns whether one handler's error rules out another attempt. A handler that tried several things may still succeed
- * in one.
- */
+/** Returns whether one handler's error rules out another attempt. An `AggregateError` does only if all its parts do. */
 export function isFinal(error: unknown): boolean {
   const parts = partsOf(error)
   return parts.length > 0 && parts.every(part => hasCode(part, 'non_retryable'))

@@ -6,13 +6,16 @@ export interface TraceContext {
 }
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/
-/** One `key=value` of a tracestate, within the bounds of W3C, or nothing. */
+/** Matches one `key=value` of a tracestate within W3C's limits, or nothing. */
 const MEMBER =
   /^(?:(?:[a-z][\w\-*/]{0,255}|[a-z\d][\w\-*/]{0,240}@[a-z][\w\-*/]{0,13})=[ -+\--<>-~]{1,256})?$/
 const MAX_TRACESTATE = 512
 const MAX_MEMBERS = 32
 
-/** Reads two header values, or stored ones. A malformed `tracestate` is dropped; without a valid `traceparent` there is nothing. */
+/**
+ * Parses two header values or stored ones. Drops a malformed `tracestate`; returns `undefined` without a valid
+ * `traceparent`.
+ */
 export function traceContext(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined
   return isTracestate(tracestate) ? { traceparent, tracestate } : { traceparent }

@@ -1,8 +1,8 @@
 const FIRST_BYTES = 4096
 
 /**
- * Collects chunks into one piece of memory that doubles when it is full. A list of chunks would keep one object, and
- * the memory its bytes are a window on, for each of a million 1-byte chunks.
+ * Collects chunks in one buffer that doubles when full. A list of a million 1-byte chunks would keep an object for
+ * each, and the memory behind it.
  *
  * @example
  * const body = new ByteCollector()
@@ -25,7 +25,7 @@ export class ByteCollector {
     this.length += chunk.length
   }
 
-  /** Returns all bytes so far, not copied: nothing may be added afterwards. */
+  /** Returns all bytes collected, without a copy: nothing may be added afterwards. */
   take(): Uint8Array {
     if (this.#memory !== undefined) return this.#memory.subarray(0, this.length)
     return this.#first ?? new Uint8Array(0)

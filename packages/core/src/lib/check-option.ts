@@ -2,9 +2,8 @@ import { ConfigurationError, describeError } from '../errors/errors.ts'
 import { nearest } from './nearest.ts'
 
 /**
- * Throws if `options` is not an object, because every default would then silently apply, and for a name that is not an
- * option, which would be ignored. `option` is the one that holds these; none for the options themselves. `example`: what
- * somebody may have meant who gave no object.
+ * Throws if `options` is not an object, because every default would then silently apply, or if it has an unknown name,
+ * which would be ignored. `option` names the option that holds these, if any. `example` shows an object in the error.
  */
 export function refuseUnknownNames(
   options: object,
@@ -27,7 +26,7 @@ export function refuseUnknownNames(
   )
 }
 
-/** Throws for an option that is `null`, where `undefined` would mean its default. */
+/** Throws if an option is `null`; only `undefined` means its default. */
 export function refuseNull(options: object, option = ''): void {
   const name = Object.entries(options).find(([, value]) => value === null)?.[0]
   if (name === undefined) return
@@ -37,7 +36,7 @@ export function refuseNull(options: object, option = ''): void {
   )
 }
 
-/** The value of an option that is one of a few texts. Throws {@link ConfigurationError} for any other. */
+/** Returns the value of an option with a few allowed texts. Throws {@link ConfigurationError} for any other. */
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value
   const list = allowed.map(one => `'${one}'`).join(' or ')
@@ -46,7 +45,9 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
   throw new ConfigurationError(option, `must be ${list}${hint}; got ${show(value)}`, { page: 'choices' })
 }
 
-/** The value of an option that counts something. Throws {@link ConfigurationError} outside of `min` to `max`. */
+/**
+ * Returns the value of an option that is a whole number. Throws {@link ConfigurationError} outside of `min` to `max`.
+ */
 export function wholeNumber(option: string, value: number, min: number, max: number, unit = ''): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
   const isText = typeof value === 'string'
@@ -59,7 +60,7 @@ export function wholeNumber(option: string, value: number, min: number, max: num
   )
 }
 
-/** A wrong value, for a message: `'16'` is no number. */
+/** Formats a wrong value for a message. Quotes strings: `'16'` is not a number. */
 export function show(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : describeError(value)
 }

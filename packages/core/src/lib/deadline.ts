@@ -1,6 +1,6 @@
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
 
-/** A promise that did not settle in time. It may still settle later: see `late`. */
+/** Error for a promise that did not settle in time. It may still settle later: see `late`. */
 export class DeadlineError extends Error {
   constructor(operation: string, ms: number) {
     super(`${operation} did not answer within ${Math.round(ms)} ms`)
@@ -9,8 +9,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Settles like `promise`, or rejects with {@link DeadlineError} after `ms`. `late` gets a value that arrives
- * after that: what a slow server did anyway may have to be undone.
+ * Settles like `promise`, or rejects with {@link DeadlineError} after `ms`. `late` receives a value that arrives after
+ * that: a slow server's work may have to be undone.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
@@ -18,8 +18,8 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
-    // The last millisecond is a separate wait, so that the network is polled once more before the end: an answer
-    // may have arrived in time at a process that was itself held up.
+    // Waits for the last millisecond separately, so that the network is polled once more: an answer may have arrived in
+    // time at a process that was itself blocked.
     let timer = setTimeout(() => {
       timer = setTimeout(expire, 1)
     }, options.ms - 1)
@@ -41,7 +41,7 @@ export function withDeadline<T>(
   })
 }
 
-/** Limit on how long a user's asynchronous function may hold up a reply. */
+/** Limit on how long a user's asynchronous function may delay a reply. */
 const USER_DEADLINE_MS = 5000
 
 /** Waits for a user's function. Only a promise gets a timer. */
@@ -50,7 +50,7 @@ export function answerInTime<T>(answer: MaybePromise<T>, operation: string): May
   return withDeadline(Promise.resolve(answer), { operation, ms: USER_DEADLINE_MS })
 }
 
-/** Resolves to whether `promise` settles, either way, within `ms`. Never rejects. */
+/** Resolves to whether `promise` resolves or rejects within `ms`. Never rejects. */
 export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms, false)

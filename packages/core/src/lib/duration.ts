@@ -10,11 +10,11 @@ export interface DurationBounds {
 }
 
 /**
- * Milliseconds of a {@link Duration}. Throws {@link ConfigurationError} for anything else, a number without a unit
- * included, and for a duration outside of the bounds.
+ * Converts a {@link Duration} to whole milliseconds. Throws {@link ConfigurationError} for anything else, including a
+ * number without a unit, and for a duration out of bounds.
  */
 export function durationMs(value: unknown, { option, minMs, maxMs }: DurationBounds): number {
-  // '0.7d' is a fraction of a millisecond off, and engines take whole numbers.
+  // '0.7d' is a fraction of a millisecond off, and engines need whole numbers.
   const ms = Math.round(parseDuration(value))
   if (ms >= minMs && ms <= maxMs) return ms
   throw new ConfigurationError(

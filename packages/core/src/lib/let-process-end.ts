@@ -1,4 +1,4 @@
-/** A timer that alone must not keep a process alive. Off Node it is a number, and keeps none. */
+/** Lets the process end while a timer is pending. Outside Node a timer is a number, and never prevents that. */
 export function letProcessEnd(timer: unknown): void {
   if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
 }

@@ -1,7 +1,7 @@
-/** No name of ours is longer, and a sender may invent any. */
+/** Length of the longest name to compare. No name of ours is longer, but a sender may invent any. */
 const LONGEST = 100
 
-/** The candidate that `name` is most likely a misspelling of, if there is one. For messages: it takes its time. */
+/** Returns the candidate that `name` most likely misspells, if there is one. Slow, so only for messages. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined
   let best: string | undefined

@@ -3,10 +3,10 @@ import { letProcessEnd } from './let-process-end.ts'
 const QUIET_MS = 60_000
 
 /**
- * Makes a function that reports a reason at once, then at most once a minute. `write` gets the last subject, how many
- * others its line stands for as a text (empty for none), the number of all, and the reason. A timer writes the count of a
- * burst that has ended. It keeps no process alive; if it never fires, the next report has the count. Reasons after the first
- * `mostReasons` count as one.
+ * Creates a function that reports a reason at once, then at most once a minute. `write` receives the last subject, the
+ * number of other subjects as text (empty for none), the total count, and the reason. A timer reports the count of a
+ * burst that has ended. It keeps no process alive; if it never fires, the next report has the count. Reasons after the
+ * first `mostReasons` count as one.
  */
 export function onceAMinute<Subject>(
   write: (subject: Subject, more: string, count: number, reason: string) => void,
@@ -26,7 +26,7 @@ export function onceAMinute<Subject>(
     if (reason === undefined || waitMs <= 0) return flush(key, subject, 1 + (reason?.count ?? 0))
     reason.subject = subject
     if (reason.count++ > 0) return
-    // Another report may have taken the count with it by then.
+    // Another report may have included the count by then.
     const flushLate = (): void => {
       if (reasons.get(key) === reason) flush(key, reason.subject, reason.count)
     }

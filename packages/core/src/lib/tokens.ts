@@ -1,4 +1,7 @@
-/** Unique for every delivery of every process. Seeded by the first call: Workers forbid that while a module loads. */
+/**
+ * Creates a generator of tokens, unique for every delivery of every process. Seeded by the first call: Workers forbid
+ * that while a module loads.
+ */
 export function createTokens(): () => string {
   let seed: string | undefined
   let count = 0

@@ -4,17 +4,17 @@ import type { BodyLimits } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import type { Timeout, Timeouts } from '../platform/platform.ts'
 
-/** Chunks are joined until they have as many bytes. A single one that has is not copied. */
+/** Size up to which chunks are joined. A single chunk of that size is not copied. */
 const BLOCK_BYTES = 16_384
 
 export const DECODED =
   'something turned the body into text, with setEncoding() or a stream of strings. Move the line that mounts the webhook route above it'
 
 /**
- * Stands between a stream and the collector of its bytes, which is raw-body on Node: `on`, `removeListener` and `unpipe`
- * are all that raw-body calls. The guard emits 'data' and then 'end', or 'error' with a {@link Refusal}, within the
- * limits and whatever the stream does. It then removes its listeners. It joins chunks because raw-body keeps each one,
- * and a sender can put each byte into a chunk of its own.
+ * Wraps a stream for the collector of its bytes, which is raw-body on Node: `on`, `removeListener` and `unpipe` are all
+ * that raw-body calls. The guard emits 'data' and then 'end', or 'error' with a {@link Refusal}, within the limits and
+ * whatever the stream does. It then removes its listeners. It joins chunks because raw-body keeps each one, and a
+ * sender can send every byte as its own chunk.
  */
 export class BodyGuard {
   readonly #stream: IncomingMessage
@@ -36,31 +36,31 @@ export class BodyGuard {
       this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
     this.#listeners = {
       data: chunk => this.#add(chunk),
-      // Node ends the body of an HTTP/2 stream that was reset as if it were whole.
+      // Node ends the body of a reset HTTP/2 stream as if it were complete.
       end: () => (stream.aborted ? abort() : this.#end()),
       error: abort,
       close: abort,
-      // A Fetch stream around this one that is never read pauses it once its own buffer is full.
+      // An unread Fetch stream around this one pauses it once its own buffer is full.
       pause: () => void stream.resume(),
     }
-    // A stream with a listener for 'readable' does not flow: its bytes have to be asked for.
+    // A stream with a listener for 'readable' does not flow: its bytes must be pulled.
     const isWatched = stream.listenerCount('readable') > 0
     if (isWatched) this.#listeners['readable'] = () => this.#pull()
     for (const event in this.#listeners) stream.on(event, this.#listeners[event] as () => void)
-    // A stream that was paused before, to wait for something asynchronous, starts again.
+    // Restarts a stream that was paused for something asynchronous.
     if (!isWatched) stream.resume()
   }
 
-  /** Keeps one listener for each event. None is called before the turn has ended in which the guard was made. */
+  /** Keeps one listener for each event. None is called before the end of the turn that created the guard. */
   on(event: string, listener: (value?: unknown) => void): this {
     this.#collector[event] = listener
     return this
   }
 
-  /** Nothing is emitted after 'end' or 'error'. */
+  /** Does nothing: no event follows 'end' or 'error'. */
   removeListener(): void {}
 
-  /** Stops reading and leaves the rest with its sender. raw-body calls it after errors of its own. */
+  /** Stops reading and leaves the rest with its sender. raw-body calls it after its own errors. */
   unpipe(): void {
     this.#isOver = true
     this.#timeout.cancel()

@@ -12,7 +12,7 @@ const CODES: Readonly<Record<string, RefusalCode>> = {
   'stream.not.readable': 'body_unavailable',
 }
 
-/** All bytes of a body on Node. Never rejects. */
+/** Collects all bytes of a body on Node. Never rejects. */
 export async function collectBody(
   body: BodyGuard | NodeJS.ReadableStream,
   options: Options,

@@ -2,7 +2,9 @@ import type { Refusal } from '../errors/refusal.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import type { BodyGuard } from './body-guard.ts'
 
-/** All bytes of a body where there are streams of Node but no raw-body, as on Workers. Never rejects. */
+/**
+ * Collects all bytes of a body on platforms that have Node's streams but no raw-body, such as Workers. Never rejects.
+ */
 export function collectBody(body: BodyGuard): Promise<Uint8Array | Refusal> {
   const collector = new ByteCollector()
   return new Promise(resolve => {

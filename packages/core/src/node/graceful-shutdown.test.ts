@@ -61,7 +61,7 @@ it('reports a cleanup that fails and one that hangs, and goes on', async () => {
     expect(await end()).toEqual({ lost: 0, connections: 0, failed: ['cleanup'] })
     expect(receiver.logger.error).toHaveBeenCalledWith(
       expect.objectContaining({ code: 'shutdown_incomplete', failed: ['cleanup'] }),
-      expect.stringContaining("'cleanup' is not over"),
+      expect.stringContaining("'cleanup' did not finish"),
     )
   }
 })

@@ -11,8 +11,8 @@ import { type ClosableServer, ServerCloser } from './server-closer.ts'
 /** Options of {@link gracefulShutdown}. */
 export interface GracefulShutdownOptions {
   /**
-   * Time for which deliveries are still accepted after the signal, while readiness is off already: until a balancer has
-   * noticed and sends elsewhere. Default `'5s'`. Left out on SIGINT, which comes from a terminal.
+   * Time for which deliveries are still accepted after the signal while readiness is already off, so that a load
+   * balancer can notice and send elsewhere. Default `'5s'`. Skipped on SIGINT, which comes from a terminal.
    */
   readonly grace?: Duration | undefined
   /**
@@ -20,17 +20,17 @@ export interface GracefulShutdownOptions {
    */
   readonly timeout?: Duration | undefined
   /**
-   * Signals that begin it. Default `['SIGTERM', 'SIGINT']`. An empty list: none, and the process is not ended: call the
-   * function that is returned, from a hook of whatever ends the process.
+   * Signals that start the shutdown. Default `['SIGTERM', 'SIGINT']`. With an empty list nothing starts it or ends the
+   * process: call the returned function from your own shutdown hook.
    */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[] | undefined
-  /** Closes resources that nothing uses any more: clients of stores, databases, telemetry. */
+  /** Closes resources that are no longer used: clients of stores, databases, telemetry. */
   readonly cleanup?: (() => unknown) | undefined
 }
 
-/** Report of a shutdown. All of it is 0 after a clean one. */
+/** Report of a shutdown. All counts are 0 after a clean one. */
 export interface ShutdownReport {
-  /** Acknowledged events that end with the process. */
+  /** Acknowledged events lost with the process. */
   readonly lost: number
   /** Connections that were cut. */
   readonly connections: number
@@ -39,12 +39,11 @@ export interface ShutdownReport {
 }
 
 /**
- * Ends a process without failing a delivery: on a signal it turns readiness off, goes on accepting for `grace`, drains the
- * receiver, closes the server and its idle connections, runs `cleanup`, and ends the process with 0. Whatever is left after
- * `timeout` is logged, and the process ends with 1. A second signal changes nothing. Register it once the server listens.
- * A process that only works has no `server`. Returns a function that does the same without a signal, and without ending the
- * process.
- * Throws `ConfigurationError` for a wrong option.
+ * Ends a process without failing a delivery: on a signal it turns readiness off, keeps accepting for `grace`, drains
+ * the receiver, closes the server and its idle connections, runs `cleanup`, and exits with 0. Anything left after
+ * `timeout` is logged, and the process exits with 1. A second signal changes nothing. Call it once the server listens;
+ * a worker process passes no `server`. Returns a function that does the same without a signal, and without ending the
+ * process. Throws `ConfigurationError` for an invalid option.
  *
  * @example
  * const server = app.listen(3000)
@@ -57,7 +56,7 @@ export function gracefulShutdown(
 ): () => Promise<ShutdownReport> {
   const receivers = [receiver].flat()
   if (receivers.length === 0)
-    throw new ConfigurationError('receiver', 'is an empty list: pass each receiver that this process has')
+    throw new ConfigurationError('receiver', 'is an empty list: pass every receiver of this process')
   const shutdown = new Shutdown(
     receivers,
     server === undefined ? undefined : new ServerCloser(server),
@@ -73,7 +72,7 @@ type Stoppable = Pick<Receiver<never, never>, 'close'>
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 const DEFAULT_SIGNALS = ['SIGTERM', 'SIGINT'] as const
-/** The drain leaves so much of the time to what follows. */
+/** Share of the timeout that the drain leaves for the later steps. */
 const SHARE_OF_THE_REST = 0.2
 const MAX_REST_MS = 3000
 
@@ -113,7 +112,7 @@ class Shutdown {
     this.#settings = settings
   }
 
-  /** Never rejects. A second call answers the first one's report. */
+  /** Never rejects. A second call returns the first one's report. */
   run(signal?: string): Promise<ShutdownReport> {
     this.#running ??= this.#run(signal)
     return this.#running
@@ -138,7 +137,7 @@ class Shutdown {
         return await withDeadline(Promise.resolve().then(work), { operation: step, ms: leftMs() })
       } catch (err) {
         failed.push(step)
-        this.#logger.error({ code: 'shutdown_incomplete', err }, `The step '${step}' of the shutdown failed.`)
+        this.#logger.error({ code: 'shutdown_incomplete', err }, `The shutdown step '${step}' failed.`)
         return undefined
       }
     }
@@ -166,11 +165,11 @@ class Shutdown {
     const left = [
       ...(lost > 0 ? [`${lost} acknowledged events are lost`] : []),
       ...(connections > 0 ? [`${connections} connections were cut`] : []),
-      ...failed.map(step => `'${step}' is not over`),
+      ...failed.map(step => `'${step}' did not finish`),
     ]
     this.#logger.error(
       { code: 'shutdown_incomplete', signal, lost, connections, failed },
-      `The shutdown is incomplete: ${left.join(', ')}. Give it a longer timeout, and the orchestrator one that is longer still.`,
+      `The shutdown is incomplete: ${left.join(', ')}. Raise its timeout, and set the orchestrator's longer still.`,
     )
   }
 

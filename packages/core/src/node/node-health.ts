@@ -5,8 +5,8 @@ import { wrongFramework } from '../receiver/to-receiver.ts'
 import { writeReply } from './write-reply.ts'
 
 /**
- * `health(receiver)` for `node:http` and everything built on it, Express included. Its promise resolves when the reply is
- * written or the connection is gone, and never rejects.
+ * Creates `health(receiver)` for `node:http` and everything built on it, Express included. Its promise resolves when
+ * the reply is written or the connection is gone, and never rejects.
  *
  * @example
  * app.get('/health/:probe', nodeHealth(hooks))

@@ -4,25 +4,25 @@ import type { Server } from 'node:net'
 import { ConfigurationError } from '../errors/errors.ts'
 import { settlesWithin } from '../lib/deadline.ts'
 
-/** Server that `listen()` and `serve()` return, or an app that owns its server, as in Fastify and NestJS. */
+/** Server returned by `listen()` or `serve()`, or an app that owns its server, as in Fastify and NestJS. */
 export type ClosableServer =
   | Server
   | { readonly server: Server; close(): unknown }
   | { getHttpServer(): Server; close(): unknown }
 
-/** The methods that only `node:http` and `node:https` have. */
+/** Methods that only `node:http` and `node:https` have. */
 interface HttpServer extends Server {
   closeIdleConnections?(): void
   closeAllConnections?(): void
 }
 
-/** Ends the connections of a server without cutting a reply off. */
+/** Ends a server's connections without cutting off a reply. */
 export class ServerCloser {
   readonly #server: HttpServer
   readonly #close: () => Promise<unknown>
   readonly #sessions = new Set<Http2Session>()
 
-  /** Throws {@link ConfigurationError} for what is no server. */
+  /** Throws {@link ConfigurationError} if the argument is not a server. */
   constructor(given: ClosableServer) {
     const server = serverOf(given)
     this.#server = server
@@ -34,7 +34,7 @@ export class ServerCloser {
     })
   }
 
-  /** Every reply from now on ends its connection, so that a balancer opens the next one elsewhere. */
+  /** Makes every reply from now on end its connection, so that a load balancer opens the next one elsewhere. */
   endKeepAlive(): void {
     this.#server.prependListener(
       'request',
@@ -44,7 +44,7 @@ export class ServerCloser {
     )
   }
 
-  /** Listens no longer, and waits for the replies under way. Answers how many connections were cut after `ms`. */
+  /** Stops listening, and waits for the replies under way. Returns how many connections were cut after `ms`. */
   async close(ms: number): Promise<number> {
     // A server that never listened has nothing to close.
     const closed = this.#close().catch(() => {})
@@ -67,6 +67,6 @@ function serverOf(given: ClosableServer): HttpServer {
     return server as HttpServer
   throw new ConfigurationError(
     'server',
-    'must be the result of app.listen() or serve(), or the app of Fastify or NestJS',
+    'must be the result of app.listen() or serve(), or a Fastify or NestJS app',
   )
 }

@@ -6,8 +6,8 @@ import { fromNodeRequest } from './node-request.ts'
 import { writeReply } from './write-reply.ts'
 
 /**
- * A receiver as a listener of `node:http` and everything built on it. The request is the context of `secret`
- * and `namespace`. Its promise resolves when the reply is written or the connection is gone, and never rejects.
+ * Wraps a receiver as a listener for `node:http` and everything built on it. The request is the context of `secret` and
+ * `namespace`. The listener's promise resolves when the reply is written or the connection is gone, and never rejects.
  *
  * @example
  * createServer(toNodeHandler(receiver)).listen(3000)

@@ -8,9 +8,9 @@ const LINGER_MS = 500
 const LINGER_BYTES = 1_048_576
 
 /**
- * Writes a reply unchanged. Resolves when it is written or the connection is gone, and never rejects: whoever awaits a
- * handler takes the request for finished then. A response whose head something else wrote is ended: its sender would wait
- * forever.
+ * Writes a reply unchanged. Resolves when the reply is written or the connection is gone, and never rejects: a
+ * framework that awaits the handler then treats the request as finished. If something else wrote the head, the response
+ * is destroyed, because the sender would wait forever.
  */
 export async function writeReply(
   request: IncomingMessage,
@@ -23,7 +23,7 @@ export async function writeReply(
     if (response.headersSent) {
       response.destroy()
     } else {
-      // Transfer encoding beside our `content-length` would mean two lengths in one reply.
+      // Transfer encoding next to our `content-length` would mean two lengths in one reply.
       response.removeHeader?.('transfer-encoding')
       write(request, response, reply)
     }
@@ -42,9 +42,9 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Webhoo
   } else if (request.httpVersionMajor === 2) {
     response.writeHead(reply.status, reply.headers)
     response.end(body)
-    // Ends the upload as well. HTTP/2 has no `connection: close`, and others may share the connection.
+    // Ends the upload as well. HTTP/2 has no `connection: close`, and other streams may share the connection.
     ;(response as unknown as { stream: ServerHttp2Stream }).stream.close(NO_ERROR)
-    // Node keeps a stream with bytes that nobody reads, and them, for as long as the connection lasts.
+    // Node keeps an unread stream and its bytes for as long as the connection lasts.
     request.resume()
   } else {
     response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
@@ -54,7 +54,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Webhoo
   }
 }
 
-/** Head and body in one `write`: `end(body)` alone leaves the socket a second, empty piece. perf: note 10. */
+/** Writes head and body in one `write`: `end(body)` alone gives the socket a second, empty chunk. perf: note 10. */
 function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { socket } = response
   // Pipelined replies have no socket yet, and on Workers there is none to cork.
@@ -69,9 +69,8 @@ function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: s
 }
 
 /**
- * The reply is written before the body has arrived. Closing the connection at once would break it while the sender
- * still writes, and lose the reply; reading to the end would let anyone upload forever. So: read a little longer and
- * a little more, then close.
+ * Reads on for a short time and a few bytes after a reply that came before the whole body, then closes. Closing at
+ * once, while the sender still writes, would lose the reply; reading to the end would let anyone upload forever.
  */
 function linger(request: IncomingMessage, end: () => void): void {
   let bytes = 0

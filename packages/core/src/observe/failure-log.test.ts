@@ -37,7 +37,7 @@ describe('a refusal', () => {
       {
         level: 'warn',
         fields: { code: 'capacity_exceeded', status: 503 },
-        message: `Webhook refused with 503 capacity_exceeded: Too many events are waiting; send it again later. 9 events wait or run.${SEE}`,
+        message: `Webhook refused with 503 capacity_exceeded: Too many events are waiting; send this one again later. 9 events wait or run.${SEE}`,
       },
       {
         level: 'error',
@@ -110,7 +110,7 @@ describe('an outage', () => {
       {
         level: 'info',
         fields: { code: 'store_up', seconds: 28, refused: 135 },
-        message: 'The inbox or its store works again after 28 s, 135 deliveries were refused.',
+        message: 'The inbox or its store works again after 28 s; 135 deliveries were refused.',
       },
     ])
   })
@@ -186,8 +186,8 @@ it('an id with other bytes is reported at once, and a flood of them once a minut
   for (let n = 1; n <= 300; n++) log.conflicted('it is not run again', { event: `evt_${n}`, type: 'a.b' })
   log.conflicted('it is run', { event: 'evt_dead', type: 'a.b' })
   expect(lines.map(({ message }) => message)).toEqual([
-    'Event evt_1 came again with other bytes; it is not run again.',
-    'Event evt_dead came again with other bytes; it is run.',
+    'Event evt_1 came again with different bytes; it is not run again.',
+    'Event evt_dead came again with different bytes; it is run.',
   ])
   vi.advanceTimersByTime(61_000)
   expect(lines.slice(2)).toEqual([
@@ -195,7 +195,7 @@ it('an id with other bytes is reported at once, and a flood of them once a minut
       level: 'warn',
       fields: { event: 'evt_300', type: 'a.b' },
       message:
-        'Event evt_300 came again with other bytes (and 298 more since the last report); it is not run again.',
+        'Event evt_300 came again with different bytes (and 298 more since the last report); it is not run again.',
     },
   ])
 })

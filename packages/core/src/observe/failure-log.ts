@@ -7,10 +7,13 @@ import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from './logger.ts'
 
 const MINUTE_MS = 60_000
-/** Some failures say only that a connection is closed, and those before them or those of the next attempts say why. */
+/**
+ * Time to collect an outage's causes. Some failures say only that a connection is closed; earlier or later ones say
+ * why.
+ */
 const UNCLEAR_MS = 2000
 
-/** Causes of an outage that are kept: some messages differ every time. */
+/** Maximum number of causes kept for an outage: some messages differ every time. */
 const MOST_CAUSES = 5
 
 interface Outage {
@@ -18,7 +21,7 @@ interface Outage {
   readonly since: number
   /** Quiet time, without a failure, after which an outage is over. */
   readonly quietMs: number
-  /** Errors by what they say. */
+  /** Errors by their text. */
   readonly causes: Map<string, unknown>
   failedAt: number
   toldAt: number
@@ -28,23 +31,23 @@ interface Outage {
 }
 
 /**
- * Logs why requests were refused: a wrong secret must be seen, and a flood of forgeries must not fill a disk. Also logs
- * the outages of an inbox or its store: the first failure, and when it works again. That failure is an error, unlike a
- * 503: if a process only works, no sender notices, and nothing is handled until someone does.
+ * Logs why requests were refused: a wrong secret must be visible, and a flood of forgeries must not fill a disk. Also
+ * logs outages of an inbox or its store: the first failure and the recovery. That failure is an error, unlike a 503: in
+ * a process that only works, no sender would notice it.
  */
 export class FailureLog {
   readonly #logger: Logger
-  /** Tells in a sentence how full the inbox is, if that is known. Never rejects. */
+  /** Returns a sentence about how full the inbox is, if that is known. Never rejects. */
   readonly #fullness: () => MaybePromise<string | undefined>
   readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
-  /** An id came with other bytes than before. Reported by what becomes of it. */
+  /** Reports an id that came again with different bytes, grouped by consequence. */
   readonly conflicted: (
     consequence: string,
     event: { readonly event: string; readonly type: string },
   ) => void = onceAMinute((event, more, _, consequence) => {
-    this.#logger.warn(event, `Event ${event.event} came again with other bytes${more}; ${consequence}.`)
+    this.#logger.warn(event, `Event ${event.event} came again with different bytes${more}; ${consequence}.`)
   })
-  /** The one that is going on. Read at each acceptance, without a call. */
+  /** Current outage. Read at each acceptance, without a call. */
   outage: Outage | undefined
   #endedAt = Number.NEGATIVE_INFINITY
 
@@ -57,16 +60,16 @@ export class FailureLog {
   refused(refusal: Refusal): void {
     const { code, level, detail, cause } = refusal
     const isOutage = code === 'store_unavailable' || code === 'inbox_unavailable'
-    // A delivery that waited for a slow start does not have its cause.
+    // A delivery that waited for a slow start does not carry the start's error.
     if (isOutage && detail === undefined) this.failed('accept', cause)
     if (isOutage && this.outage !== undefined) this.outage.refused++
     else this.#report(level === undefined ? code : `${code}!`, refusal)
   }
 
-  /** Begins an outage, or finds it going on. */
+  /** Begins an outage, or continues the current one. */
   failed(operation: string, err: unknown): void {
     const now = performance.now()
-    // An outage that comes and goes is over only once it has stayed away for a minute.
+    // A recurring outage is over only after a minute without a failure.
     const quietMs = now - this.#endedAt < MINUTE_MS ? MINUTE_MS : 0
     const isFirst = this.outage === undefined
     const counts = { failedAt: now, toldAt: Number.NEGATIVE_INFINITY, told: 0, refused: 0 }
@@ -78,7 +81,7 @@ export class FailureLog {
     if (operation === 'start' || now - outage.since > UNCLEAR_MS) this.#tell(outage, operation)
   }
 
-  /** Something worked that was begun at a monotonic time. */
+  /** Ends an outage, because something worked that began at this monotonic time. */
   worked(begunAt: number): void {
     const outage = this.outage
     if (outage === undefined || begunAt <= outage.failedAt + outage.quietMs) return
@@ -86,11 +89,11 @@ export class FailureLog {
     this.outage = undefined
     this.#endedAt = performance.now()
     const seconds = Math.round((this.#endedAt - outage.since) / 1000)
-    const message = `The inbox or its store works again after ${seconds} s, ${outage.refused} deliveries were refused.`
+    const message = `The inbox or its store works again after ${seconds} s; ${outage.refused} deliveries were refused.`
     this.#logger.info({ code: 'store_up', seconds, refused: outage.refused }, message)
   }
 
-  /** Logs the causes so far as one, and once a minute those that show later. */
+  /** Logs the known causes in one line, and later ones once a minute. */
   #tell(outage: Outage, operation: string): void {
     const { causes, told, toldAt } = outage
     if (causes.size === told || performance.now() - toldAt < MINUTE_MS) return

@@ -5,8 +5,8 @@ import type { Observation, Observer } from './observation.ts'
 import { reduceError } from './reduce-error.ts'
 
 /**
- * A logger that throws or rejects loses its line and affects nothing else. It gets errors without what other libraries
- * put on them, and texts of a sender without control characters.
+ * Wraps a logger. One that throws or rejects loses its line and affects nothing else. It gets errors without other
+ * libraries' properties, and a sender's texts without control characters.
  */
 export function guardLogger(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
@@ -19,8 +19,8 @@ export function guardLogger(logger: Logger): Logger {
 }
 
 /**
- * An error in an observer must neither change a reply nor stop a handler. One that is `async` is not waited for, but
- * its rejection is caught: unhandled, it would end the process.
+ * Wraps an observer: its errors must neither change a reply nor stop a handler. An `async` one is not awaited, but its
+ * rejection is caught: unhandled, it would end the process.
  */
 export function guardObserver(observe: Observer, logger: Logger): Observer {
   const failed = (err: unknown, kind: Observation['kind']) =>
@@ -35,7 +35,10 @@ export function guardObserver(observe: Observer, logger: Logger): Observer {
   }
 }
 
-/** A clock that throws, or answers no time, must not undo what has happened: records get the time of the machine then. */
+/**
+ * Wraps a clock. If it throws or returns no time, records get the machine's time: a broken clock must not undo what has
+ * happened.
+ */
 export function guardClock(clock: () => number): () => number {
   if (clock === Date.now) return clock
   return () => {

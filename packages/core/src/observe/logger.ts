@@ -1,4 +1,4 @@
-/** Logger that Ackhook needs: pino, `fastify.log` and `console` fit as they are. */
+/** Logger for Ackhook: pino, `fastify.log` and `console` fit unchanged. */
 export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

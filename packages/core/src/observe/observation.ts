@@ -32,8 +32,8 @@ export type Observation =
       readonly durationMs: number
     }
   /**
-   * Acknowledged and safe as far as the inbox makes it. With `'after-processing'`: handled. `conflict`: in the place of
-   * a dead letter that had the same id and other bytes.
+   * Acknowledged, and as durable as the inbox. With `'after-processing'`: handled. `conflict`: replaced a dead letter
+   * with the same id and different bytes.
    */
   | (OfEvent & {
       readonly kind: 'accepted'
@@ -41,7 +41,7 @@ export type Observation =
       readonly conflict: boolean
       readonly durationMs: number
     })
-  /** Acknowledged, and not run again. `conflict`: the same id came with other bytes. */
+  /** Acknowledged, and not run again. `conflict`: the same id arrived with different bytes. */
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
   /**
    * The handlers are about to run. `completed`, `attempt_failed`, `attempt_withdrawn` or `dead_lettered` follows,
@@ -54,7 +54,7 @@ export type Observation =
   | (OfEvent & { readonly kind: 'postponed'; readonly delayMs: number })
   /** No handler of `on` matches. `onUnhandled` runs next, if there is one; then `completed` or a failure follows. */
   | (OfEvent & { readonly kind: 'unhandled' })
-  /** All handlers of an event resolved. `lagMs`: since `created_at`, absent when that is not a valid time. */
+  /** All handlers of an event resolved. `lagMs`: time since `created_at`, absent if that is not a valid time. */
   | (OfAttempt & { readonly kind: 'completed'; readonly lagMs?: number })
   /** An attempt failed and another follows. With `'after-processing'` the sender decides when: no `retryInMs`. */
   | (OfFailure & { readonly kind: 'attempt_failed'; readonly retryInMs?: number })
@@ -63,15 +63,15 @@ export type Observation =
   /** Another process took the event over; this one's result no longer counts. */
   | (OfEvent & { readonly kind: 'lease_lost' })
   /**
-   * The event was handled, but that could not be recorded: it runs again when a durable inbox takes it again, or when it
-   * is redelivered.
+   * The event was handled, but that could not be recorded: it runs again if a durable inbox retries it, or if it is
+   * redelivered.
    */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
-  /** Someone let a dead letter run again, or deleted it, on a dashboard. `by`: who, if `authorize` named them. */
+  /** Someone redrove or deleted a dead letter on a dashboard. `by`: that person, if `authorize` gave a name. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
-  /** A call to the store or the inbox failed or ran into its deadline, or the inbox could not start (`'start'`). */
+  /** A call to the store or the inbox failed or timed out, or the inbox could not start (`'start'`). */
   | { readonly kind: 'store_down'; readonly operation: string; readonly error: unknown }
   /** Something an operator should know. */
   | { readonly kind: 'notice'; readonly code: string; readonly message: string }

@@ -6,7 +6,7 @@ import type { Observer } from './observation.ts'
 export class Observers {
   readonly #logger: Logger
   #all: readonly Observer[] = []
-  /** Calls all of them, and never throws. `undefined` while there is none: then no observation is built. */
+  /** Calls all observers, and never throws. `undefined` while there are none: then no observation is built. */
   observe: Observer | undefined
 
   constructor(first: Observer | undefined, logger: Logger) {

@@ -80,7 +80,7 @@ describe('a store or an inbox that is away', () => {
       { level: 'error', fields: { code: 'store_down', err: { message: 'ECONNREFUSED' } } },
       {
         level: 'info',
-        message: 'The inbox or its store works again after 28 s, 28 deliveries were refused.',
+        message: 'The inbox or its store works again after 28 s; 28 deliveries were refused.',
       },
     ])
   })
@@ -119,7 +119,7 @@ describe('a wrong secret', () => {
         level: 'error',
         fields: { code: 'signature_mismatch', status: 401 },
         message: expect.stringContaining(
-          'no delivery has verified since this process started: is SIGNING_SECRET that of this endpoint? See',
+          "no delivery has verified since this process started: is SIGNING_SECRET this endpoint's secret? See",
         ),
       },
     ])
@@ -293,11 +293,11 @@ describe('what an earlier process has left', () => {
   it.each([
     [
       { pending: 200, active: 0, dead: 1 },
-      '200 events wait from before, 1 dead letter (file /data/webhooks.db).',
+      '200 events wait from an earlier run, 1 dead letter (file /data/webhooks.db).',
     ],
     [
       { pending: 0, active: 1, dead: 2 },
-      '1 event waits from before, 2 dead letters (file /data/webhooks.db).',
+      '1 event waits from an earlier run, 2 dead letters (file /data/webhooks.db).',
     ],
   ])('is told at the start of a durable inbox: %j', async (counts, message) => {
     const { inbox } = durableInbox({ stats: async () => ({ ...EMPTY, ...counts }) })

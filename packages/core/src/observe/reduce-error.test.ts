@@ -41,7 +41,7 @@ it('ends with a circle of causes, and survives an error that cannot be read', ()
       throw new Error('unreadable')
     },
   })
-  expect(reduceError(hostile)).toBe('an error without a text')
+  expect(reduceError(hostile)).toBe('an unreadable error')
 })
 
 it('is what a logger gets, with texts that cannot leave their line', () => {

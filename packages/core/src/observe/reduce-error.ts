@@ -4,8 +4,8 @@ import { isError } from '../errors/is-error.ts'
 const MAX_DEPTH = 5
 
 /**
- * A copy for a log, with name, message, code, stack, cause and the errors of an `AggregateError`. Libraries put clients,
- * parameters and passwords on their errors. An object that is no error becomes a text. Never throws.
+ * Copies an error for a log, with only its name, message, code, stack, cause and the errors of an `AggregateError`:
+ * libraries put clients, parameters and passwords on their errors. Any other object becomes text. Never throws.
  */
 export function reduceError(thrown: unknown, depth = 0): unknown {
   if (!isError(thrown)) return isObject(thrown) ? describeError(thrown) : thrown

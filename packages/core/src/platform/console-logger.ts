@@ -1,7 +1,7 @@
 import type { Logger } from '../observe/logger.ts'
 import { thrownText } from './thrown-text.ts'
 
-/** The logger of last resort: warnings and errors on the console, in the form that Node prints a process warning. */
+/** Fallback logger: warnings and errors on the console, in the form of Node's process warnings. */
 export const consoleLogger: Logger = {
   info() {},
   // biome-ignore lint/suspicious/noConsole: without it nothing would be seen here.

@@ -128,9 +128,9 @@ describe('the process warnings of Node', () => {
     expect(emit.mock.calls).toEqual([
       ['slow', { type: 'AckhookWarning', code: 'store_down' }],
       ['broken', { type: 'AckhookWarning', detail: expect.stringContaining('platform.test.ts') }],
-      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: text' }],
-      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: undefined' }],
-      ['odd', { type: 'AckhookWarning', detail: 'Thrown, and not an Error: [object Object]' }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, but not an Error: text' }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, but not an Error: undefined' }],
+      ['odd', { type: 'AckhookWarning', detail: 'Thrown, but not an Error: [object Object]' }],
       ['no stack', { type: 'AckhookWarning', detail: 'Error: down' }],
     ])
   })
@@ -160,7 +160,7 @@ describe('the console', () => {
     platform.defaultLogger.warn({ code: 'store_down', err: 'text' }, 'slow')
     platform.defaultLogger.error({ err }, 'broken')
     expect(lines).toEqual([
-      ['warn', '[store_down] AckhookWarning: slow\nThrown, and not an Error: text'],
+      ['warn', '[store_down] AckhookWarning: slow\nThrown, but not an Error: text'],
       ['error', 'AckhookWarning: broken\nError: down\\u001b[2J\n    at here'],
     ])
   })

@@ -12,41 +12,44 @@ export type Mac = (timestamp: string, body: Uint8Array) => MaybePromise<string>
 export interface Platform {
   /** Prepares a secret once, so that each delivery costs only the hashing of its bytes. */
   hmac(secret: string): Mac
-  /** The first 128 bits of the SHA-256 of a text's UTF-8 bytes, as 22 characters of base64url. */
+  /** Returns the first 128 bits of the SHA-256 of a text's UTF-8 bytes, as 22 characters of base64url. */
   hashText(text: string): MaybePromise<string>
-  /** The first 32 bits of the SHA-256 of bytes, as a signed integer. */
+  /** Returns the first 32 bits of the bytes' SHA-256, as a signed integer. */
   checksum(bytes: Uint8Array): MaybePromise<number>
-  /** Text of UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
+  /** Decodes UTF-8 bytes, without a byte order mark. Invalid sequences become U+FFFD. */
   decodeText(bytes: Uint8Array): string
-  /** Timeouts of one length. */
+  /** Creates timeouts of one length. */
   createTimeouts(ms: number): Timeouts
   /**
-   * Captures the current async context, as `AsyncLocalStorage` has it. On Workers an attempt never leaves its request,
-   * so there is nothing to capture.
+   * Captures the current async context, like `AsyncLocalStorage.snapshot`. On Workers an attempt never leaves its
+   * request, so there is nothing to capture.
    */
   captureContext(): AsyncContext
   /** Runs `work` once the replies of this turn are written. */
   afterReplies(work: () => void): void
-  /** Calls `listener` when the process exits, if one does. Returns a function that stops it. */
+  /**
+   * Calls `listener` when the process exits, if the platform has such an exit. Returns a function that removes the
+   * listener.
+   */
   onExit(listener: () => void): () => void
-  /** The name of the host, if it is known to freeze or end a process after its reply. */
+  /** Returns the host's name, if the host is known to freeze or end a process after its reply. */
   freezingHost(): string | undefined
-  /** Host and process id, for people. Empty if there is neither. */
+  /** Returns host and process id, for display. Empty if there is neither. */
   processName(): string
   /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger
 }
 
-/** The one host that ends work after its reply even if it was given `waitUntil`. */
+/** The one host that ends work after its reply even if the work was passed to `waitUntil`. */
 export const WORKERS = 'Cloudflare Workers'
 
-/** Calls `work` in an async context that was captured, and returns what it returns. */
+/** Calls `work` in a captured async context, and returns its result. */
 export type AsyncContext = <Args extends unknown[], Result>(
   work: (...args: Args) => Result,
   ...args: Args
 ) => Result
 
-/** Timeouts that all fire equally long after they were set. */
+/** Timeouts of the same length. */
 export interface Timeouts {
   readonly ms: number
   set(fire: () => void): Timeout

@@ -26,7 +26,7 @@ import { QueueLog } from './queue-log.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
 
 /**
- * Makes a receiver. Throws `ConfigurationError` for a wrong option.
+ * Creates a receiver. Throws `ConfigurationError` for an invalid option.
  *
  * @example
  * const receiver = createReceiver({ secret: process.env['SIGNING_SECRET'] })
@@ -82,10 +82,10 @@ export function createReceiver<const Schemas extends EventSchemas = Record<never
   return receiver
 }
 
-/** An attempt may start with an event that the inbox had taken from its engine before that failed. */
+/** Margin for an attempt whose event the inbox had taken from its engine before the engine failed. */
 const TAKEN_BEFORE_MS = 5000
 
-/** The parts between a request and its handlers. */
+/** Connects the parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
   handlers: HandlerRegistry,
@@ -93,13 +93,13 @@ function connect<Context>(
   wraps: readonly WrapProcess[],
 ): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
   const { inbox, logger } = resolved
-  // Verification alone keeps the user's own clock: without a time, nothing is proven.
+  // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
   const recorded = { ...resolved, clock: guardClock(resolved.clock) }
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const queue = new QueueLog({ ...resolved, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
   const decode = createDecoder(resolved.contract, resolved.schemas)
-  // Captured now and not at start, which may be within the first request.
+  // Captured now, not at start, which may happen within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
@@ -147,13 +147,15 @@ function connect<Context>(
 }
 
 function drainTimeoutOf(options: Parameters<Receiver['close']>[0] = {}): Duration {
-  // `process.once('SIGTERM', hooks.close)` passes the name of the signal, and must not end without a drain.
+  // `process.once('SIGTERM', hooks.close)` passes the signal's name, and must not end without a drain.
   const isSignal = typeof options === 'string' && String(options).startsWith('SIG')
   if (!isSignal) refuseUnknownNames(options, ['timeout'], 'close', "{ timeout: '20s' }")
   return options.timeout ?? '10s'
 }
 
-/** Runs at start, when most of an application's imports have been loaded. */
+/**
+ * Warns about further copies of this package. Runs at start, when most of an application's imports have been loaded.
+ */
 function warnOfCopies(logger: Logger): void {
   const copies = unreportedCopies()
   if (copies.length === 0) return

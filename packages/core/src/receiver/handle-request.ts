@@ -25,7 +25,7 @@ export interface HandleRequestParts<Context> {
   readonly observers: Pick<Observers, 'observe'>
 }
 
-/** The method `handle` of a receiver. */
+/** Creates a receiver's `handle` method. */
 export function createRequestHandler<Context>(
   parts: HandleRequestParts<Context>,
 ): (request: WebhookRequest<Context>) => Promise<WebhookReply> {
@@ -33,8 +33,8 @@ export function createRequestHandler<Context>(
 }
 
 /**
- * Steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and the
- * sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
+ * Runs steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and
+ * the sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
  */
 async function handleRequest<Context>(
   parts: HandleRequestParts<Context>,
@@ -108,7 +108,7 @@ function refuse<Context>(
   startedAt: number,
 ): WebhookReply {
   const { code, detail, cause, retryAfterMs } = refusal
-  // An inbox may give a code that this version of core does not know: that throws here, before anything is reported.
+  // Throws here, before anything is reported, if an inbox returns a code that this version of core lacks.
   const { status } = CODES[code]
   failures.refused(refusal)
   observers.observe?.({
@@ -128,12 +128,12 @@ const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
 
 const NOT_RUN = 'it is not run again'
-const RUN = 'it is run, and the dead letter that had this id is gone'
+const RUN = 'it is run, and replaces the dead letter with this id'
 
-/** An event in flight elsewhere may finish long before its lease expires. */
+/** Maximum `Retry-After` of an event in flight elsewhere, which may finish long before its lease expires. */
 const MAX_IN_FLIGHT_WAIT_MS = 30_000
 
-/** The code of a 2xx, or why the sender has to repeat the event. */
+/** Returns the code of a 2xx, or the refusal after which the sender repeats the event. */
 export function outcomeOf(result: AcceptResult): SuccessCode | Refusal {
   switch (result.outcome) {
     case 'accepted':

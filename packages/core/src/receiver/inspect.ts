@@ -7,30 +7,30 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 
-/** The parts of a receiver that tools look at: a dashboard, and what tests one. */
+/** Parts of a receiver for tools, such as a dashboard and its tests. */
 export interface InspectedReceiver {
   readonly inbox: Inbox
-  /** Hands an observation to every observer of the receiver. Never throws. */
+  /** Passes an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
-  /** Returns whether it shuts down: it drains, or `beginStop` was called. */
+  /** Returns whether the receiver is shutting down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */
   readonly beginStop: () => void
-  /** Puts something around what runs the attempts. Throws once processing has started. */
+  /** Wraps the function that runs attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
 }
 
-/** Makes of what runs an attempt something else that does, with the same promises. */
+/** Wraps a function that runs attempts in one with the same guarantees. */
 export type WrapProcess = (run: ProcessEvent, tools: ProcessTools) => ProcessEvent
 
-/** The property of an observer that traces deliveries as well as it observes them. */
+/** Property of an observer that traces deliveries as well as observing them. */
 export const TRACING: unique symbol = Symbol.for('ackhook.tracing')
 
-/** Counts only for the option `observe`. Neither may throw. */
+/** Tracing hooks. Used only on the `observe` option; neither may throw. */
 export interface Tracing {
   readonly traceOf: NonNullable<DeliveryParts<never>['traceOf']>
-  /** Runs what it wraps, and so every handler and listener, in the async context that it wants for them. */
+  /** Runs attempts, and so every handler and listener, in the tracer's async context. */
   readonly wrap: WrapProcess
 }
 
@@ -41,17 +41,17 @@ export interface ProcessTools {
   countHandlers(type: string): number
 }
 
-/** Hidden member of every receiver of `createReceiver`. Adapters copy it with the other members. */
+/** Hidden member of every receiver made by `createReceiver`. Adapters copy it with the other members. */
 export interface Inspectable {
   readonly inspect: () => InspectedReceiver
 }
 
 /**
- * Opens a receiver for tools; no application needs it. Throws `ConfigurationError` unless `createReceiver` made the
- * receiver.
+ * Returns a receiver's parts for tools; no application needs it. Throws `ConfigurationError` unless `createReceiver`
+ * made the receiver.
  */
 export function inspectReceiver(receiver: object): InspectedReceiver {
   const { inspect } = receiver as Partial<Inspectable>
   if (typeof inspect === 'function') return inspect()
-  throw new ConfigurationError('receiver', 'must be made by createReceiver(), or by webhooks() of an adapter')
+  throw new ConfigurationError('receiver', "must be made by createReceiver(), or by an adapter's webhooks()")
 }

@@ -13,7 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import type { QueueLog } from './queue-log.ts'
 
-/** A start may take longer than a sender waits. */
+/** Maximum wait for a start, which may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
 
 export interface LifecycleParts {
@@ -21,7 +21,7 @@ export interface LifecycleParts {
   readonly policy: ProcessingPolicy
   readonly sharing: Pick<ReceiverHandlers, 'directory'>
   readonly queue: Pick<QueueLog, 'started' | 'drain'>
-  /** Called once per start: what runs the attempts, with the handlers frozen. */
+  /** Called once per start: freezes the handlers and returns the function that runs attempts. */
   readonly createProcess: () => ProcessEvent
 }
 
@@ -32,7 +32,7 @@ export class Lifecycle {
   #started = false
   #isStopping = false
   #draining: Promise<DrainReport> | undefined
-  /** Nothing is accepted any more. */
+  /** True once nothing is accepted any more. */
   isDraining = false
 
   constructor(parts: LifecycleParts) {
@@ -50,13 +50,13 @@ export class Lifecycle {
 
   async start(): Promise<void> {
     if (this.isDraining)
-      throw new AckhookError('draining', 'start() came after close(): make a new receiver.')
+      throw new AckhookError('draining', 'start() was called after close(): create a new receiver.')
     await this.#start()
-    // Deliveries need not wait for this: it is about events that are sent once this promise has resolved.
+    // Deliveries need not wait for this: it concerns events that are sent once this promise has resolved.
     await this.#parts.sharing.directory?.settled()
   }
 
-  /** Step 8. The drain may have begun while the body was read: nothing is accepted after that. */
+  /** Runs step 8. The drain may have begun while the body was read: nothing is accepted after that. */
   accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal> {
     if (this.isDraining) return new Refusal('draining')
     if (!this.#started) return this.#acceptOnceStarted(delivery)
@@ -68,7 +68,7 @@ export class Lifecycle {
     }
   }
 
-  /** Throws for an unusable timeout, unless the drain has begun already. */
+  /** Throws for an invalid timeout, unless the drain has already begun. */
   close(timeout: Duration): Promise<DrainReport> {
     if (this.#draining === undefined) {
       const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })
@@ -78,7 +78,7 @@ export class Lifecycle {
     return this.#draining
   }
 
-  /** Waits for a start as long as a sender does. The start goes on, and later deliveries find it done. */
+  /** Waits for a start only as long as a sender does. The start goes on for later deliveries. */
   async #acceptOnceStarted(delivery: Delivery): Promise<AcceptResult | Refusal> {
     const isFirst = this.#starting === undefined
     const starting = this.#start()
@@ -98,7 +98,7 @@ export class Lifecycle {
     if (this.#starting !== undefined) return this.#starting
     const starting = this.#startInbox()
     this.#starting = starting
-    // The next request or call tries again: what the inbox needs may be back by then.
+    // The next request or call tries again: the inbox's server or file may be back by then.
     starting.catch(() => (this.#starting = undefined))
     return starting
   }
@@ -115,7 +115,7 @@ export class Lifecycle {
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
-      // Observed here: deliveries that wait for a slow start are answered before it fails.
+      // Observed here: deliveries that wait for a slow start get their reply before it fails.
       policy.observe({ kind: 'store_down', operation: 'start', error: cause })
       throw cause
     }
@@ -124,7 +124,7 @@ export class Lifecycle {
   async #drain(timeoutMs: number): Promise<DrainReport> {
     const { inbox, sharing, queue } = this.#parts
     const endsAt = performance.now() + timeoutMs
-    // An inbox that hangs while it starts must not keep the process.
+    // An inbox that hangs while it starts must not keep the process alive.
     if (!this.#started && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(inbox, this)) return { lost: 0 }
@@ -142,7 +142,7 @@ export class Lifecycle {
 }
 
 const NOT_STARTED =
-  'the inbox was not started in time: await start() of the receiver before the server listens. If it was, err has the cause'
+  'the inbox did not start in time: await receiver.start() before the server listens. If you do, err has the cause'
 
 function unavailable(cause: unknown): Refusal {
   return new Refusal('inbox_unavailable', { cause })

@@ -17,20 +17,20 @@ import type { SecretSource } from '../verify/secrets.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
 export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
-  /** The endpoint's signing secret, a list while a rotation lasts, or a function of the request's context. */
+  /** The endpoint's signing secret, a list during a rotation, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
-  /** Maximum difference between `t` and this clock, in either direction. Default `'5m'`. `false` turns the check off. */
+  /** Maximum difference between `t` and this clock, in either direction. Default `'5m'`. `false` disables the check. */
   readonly tolerance?: Duration | false | undefined
   /**
-   * Store of handled ids for the in-process inbox. Default: its own memory, bounded like `memoryStore()`. Not together
-   * with `inbox`.
+   * Store of handled ids for the in-process inbox. Default: its own memory, bounded like `memoryStore()`. Cannot be
+   * combined with `inbox`.
    */
   readonly store?: DedupeStore | undefined
   /** Inbox that holds events between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox | undefined
   /**
-   * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 when the
-   * handlers have finished and 500 when they have not, so that the platform's retries do the work.
+   * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 once the handlers have
+   * finished, 500 if they failed, so that the platform retries.
    */
   readonly acknowledge?: 'immediately' | 'after-processing' | undefined
   /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within 9 to 23 hours. */
@@ -38,21 +38,21 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
   readonly concurrency?: number | undefined
   /**
-   * Events waiting or running, beyond which the reply is 503. Default 10,000; 100,000 with `bullmqInbox`, 1,000,000
-   * with `sqliteInbox`.
+   * Maximum number of events waiting or running, beyond which the reply is 503. Default 10,000; 100,000 with
+   * `bullmqInbox`, 1,000,000 with `sqliteInbox`.
    */
   readonly capacity?: number | undefined
   /**
-   * Bytes that the bodies of waiting and running events and of dead letters may take in the memory inbox, beyond which
+   * Maximum bytes of the bodies in the memory inbox: those of waiting and running events and of dead letters. Beyond it
    * the oldest dead letters are dropped, and then the reply is 503. Default 64 MiB. At least `bodyLimit`. Durable
    * inboxes hold no bodies, and ignore it.
    */
   readonly capacityBytes?: number | undefined
-  /** Time limit for the handlers of one event; beyond it the attempt has failed. Default `'60s'`. */
+  /** Time limit for the handlers of one event; beyond it the attempt fails. Default `'60s'`. */
   readonly handlerTimeout?: Duration | undefined
   /**
-   * Time for which events of a durable inbox wait for a process that handles their type more specifically than the
-   * others, after it was last seen. Those that still wait then become dead letters. Default `'10m'`, `'5s'` or more.
+   * Time for which events of a durable inbox wait for the process that handles their type most specifically, after it
+   * was last seen. They then become dead letters. Default `'10m'`, at least `'5s'`.
    */
   readonly handlerWait?: Duration | undefined
   /** Largest body in bytes, counted as read. Default 1 MiB. */
@@ -62,23 +62,23 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** Retention of handled ids. Default `'7d'`. Choose it longer than the sender's whole retry window. */
   readonly retention?: Duration | undefined
   /**
-   * Keeps the ids of several endpoints or tenants apart. A text, or a function of the request's context. No signature covers
-   * it: derive it from the key that selects the secret.
+   * Keeps the ids of several endpoints or tenants apart. A string, or a function of the request's context. No signature
+   * covers it: derive it from the key that selects the secret.
    */
   readonly namespace?: (string | ((context: Context) => string)) | undefined
   /**
-   * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key, `undefined`
-   * or `null`, an event waits for no other.
+   * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key
+   * (`undefined` or `null`), an event waits for no other.
    */
   readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
   /** Overrides for what the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match gets 422. */
   readonly events?: Schemas | undefined
-  /** Called for everything that happens, without payload data. */
+  /** Receives an observation of everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
-   * Default: warnings and errors as process warnings, or on the console if process warnings do not exist or are off
+   * Default: warnings and errors as process warnings, or on the console if process warnings are unavailable or off
    * (`--no-warnings`). pino, `fastify.log` and `console` fit.
    */
   readonly logger?: Logger | undefined
@@ -87,7 +87,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
 }
 
 type Options<Context> = ReceiverOptions<EventSchemas, Context>
-/** Options that are used as they were given. */
+/** Options used as given. */
 type Kept = 'inbox' | 'acknowledge' | 'concurrency' | 'capacity' | 'namespace' | 'logger' | 'clock'
 
 type Given<Some> = { readonly [Name in keyof Some]-?: NonNullable<Some[Name]> }
@@ -108,7 +108,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly observe: Observer | undefined
 }
 
-/** The name of every option. */
+/** Names of all options. */
 export const RECEIVER_OPTIONS: readonly string[] = [
   'secret',
   'tolerance',
@@ -167,7 +167,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     throw new ConfigurationError('concurrency', '0 needs a durable inbox')
   const maxBytes = count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes')
   const capacityBytes = count('capacityBytes', 67_108_864, 1, Number.MAX_SAFE_INTEGER, 'bytes')
-  const smallest = `must be at least bodyLimit, so that the largest event finds room; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
+  const smallest = `must be at least bodyLimit, so that the largest event fits; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
   if (inbox.durable !== true && capacityBytes < maxBytes)
     throw new ConfigurationError('capacityBytes', smallest)
   const resolved: ResolvedOptions<Context> = {
@@ -212,7 +212,7 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
   if (acknowledge === 'after-processing' && inbox.durable === true) {
     throw new ConfigurationError(
       'acknowledge',
-      "'after-processing' keeps nothing here, so leave out the durable inbox, or acknowledge 'immediately'",
+      "'after-processing' stores no events, so leave out the durable inbox, or acknowledge 'immediately'",
     )
   }
   return inbox
@@ -240,7 +240,7 @@ function retryOf(options: Pick<ReceiverOptions, 'retry'>, acknowledge: string, i
   if (options.retry !== undefined) {
     throw new ConfigurationError(
       'retry',
-      "leave it out with acknowledge: 'after-processing': the platform's own retries do the work",
+      "leave it out with acknowledge: 'after-processing': the platform retries instead",
     )
   }
   return { ...resolveRetry(), attempts: Number.POSITIVE_INFINITY }
@@ -250,7 +250,7 @@ function namespaceOf<Context>(namespace: string | ((context: Context) => string)
   if (typeof namespace === 'string' || typeof namespace === 'function') return namespace
   throw new ConfigurationError(
     'namespace',
-    'must be a string, or a function of the request context that gives one',
+    'must be a string, or a function of the request context that returns one',
   )
 }
 
@@ -261,7 +261,7 @@ function schemasOf(schemas: EventSchemas): EventSchemas {
     if (typeof schema?.['~standard']?.validate !== 'function') {
       throw new ConfigurationError(
         `events['${type}']`,
-        'must be a Standard Schema, for example of zod, valibot or arktype',
+        'must be a Standard Schema, for example from zod, valibot or arktype',
       )
     }
   }

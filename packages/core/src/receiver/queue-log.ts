@@ -4,11 +4,11 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { ResolvedOptions } from './options.ts'
 
-/** Interval between questions to an inbox, in milliseconds. One in this process answers at once. */
+/** Interval between queries of an inbox, in milliseconds. An inbox in this process answers synchronously. */
 const ASK_EVERY_MS = 30_000
 const ASK_OWN_EVERY_MS = 1000
 const ANSWER = { operation: 'inbox.stats', ms: 1000 }
-/** Shares of `capacity`: one warning above the first, and the next only after it fell below the second. */
+/** Shares of `capacity`: one warning above the first, and the next only after the fill level fell below the second. */
 const HIGH = 0.8
 const LOW = 0.6
 
@@ -19,7 +19,7 @@ export interface QueueLogParts extends Pick<ResolvedOptions<never>, 'inbox' | 'c
 /** Logs how full an inbox is: at the start, when it fills up, when it is full, and around a drain. */
 export class QueueLog {
   readonly #parts: QueueLogParts
-  /** Monotonic milliseconds of the next question. Read at each acceptance, without a call. */
+  /** Monotonic time in milliseconds of the next query. Read at each acceptance, without a call. */
   nextAt: number = performance.now() + ASK_OWN_EVERY_MS
   #isHigh = false
 
@@ -33,17 +33,17 @@ export class QueueLog {
     this.nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
   }
 
-  /** A sentence for the end of a line; `undefined` when the inbox does not answer. */
+  /** Returns a sentence for the end of a line, or `undefined` if the inbox does not answer. */
   fullness(): MaybePromise<string | undefined> {
     return this.#ask(stats => this.#sentence(stats))
   }
 
-  /** Reports what an earlier process has left. */
+  /** Reports events and dead letters that an earlier process left. */
   started(): void {
     const { inbox, logger } = this.#parts
     const report = (stats: InboxStats): void => {
       const [waiting, { dead }] = [stats.pending + stats.active, stats]
-      const message = `${waiting} event${waiting === 1 ? ' waits' : 's wait'} from before, ${dead} dead letter${dead === 1 ? '' : 's'} (${inbox.location}).`
+      const message = `${waiting} event${waiting === 1 ? ' waits' : 's wait'} from an earlier run, ${dead} dead letter${dead === 1 ? '' : 's'} (${inbox.location}).`
       if (waiting + dead > 0) logger.info({ code: 'inbox_resumed', ...stats }, message)
     }
     if (inbox.durable === true) void this.#ask(report)
@@ -70,7 +70,7 @@ export class QueueLog {
     return { lost }
   }
 
-  /** `undefined` when the inbox does not answer in time. Never rejects. */
+  /** Queries the inbox. `undefined` if it does not answer in time. Never rejects. */
   #ask<T>(use: (stats: InboxStats) => T): MaybePromise<T | undefined> {
     try {
       const asked = this.#parts.inbox.stats()
@@ -95,4 +95,4 @@ export class QueueLog {
   }
 }
 
-const ADVICE = 'give close() a longer timeout, keep them in onDeadLetter, or use a durable inbox.'
+const ADVICE = 'give close() a longer timeout, save them in onDeadLetter, or use a durable inbox.'

@@ -5,58 +5,60 @@ import type { DeadLetter, DrainReport, InboxStats, ListOptions } from '../inbox/
 import type { Observer } from '../observe/observation.ts'
 import type { FailureHandler } from '../worker/failure.ts'
 
-/** Receives webhooks: proves, remembers, acknowledges and handles them. */
+/** Receives webhooks: verifies, remembers, acknowledges and handles them. */
 export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
   /**
-   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. Once for
-   * an event, even if several patterns of one list match it; each further call of `on` runs its handler again.
-   * Several handlers for one type all run; when one fails, all of them run again at the next attempt.
-   * Throws an `AckhookError` with code `registry_frozen` once processing has started, as the next three do.
+   * Runs `handler` for events of `type`: a type, a list of them, a category (`'conversation.*'`) or `'*'`. It runs once
+   * per event, even if several patterns of one list match; each further call of `on` runs its handler again. All
+   * handlers of one type run; if one fails, all of them run again at the next attempt. Throws an `AckhookError` with
+   * code `registry_frozen` once processing has started, as the next three do.
    */
   on<const Pattern extends EventPattern<Events>>(
     type: Pattern | readonly Pattern[],
     handler: EventHandler<EventFor<Events, Pattern>>,
   ): this
-  /** Runs `handler` for events that no other handler matched. They were acknowledged like any other. */
+  /** Runs `handler` for events that no other handler matched. They are acknowledged like any other. */
   onUnhandled(handler: EventHandler<AnyEvent<Events>>): this
-  /** One attempt failed; another follows. */
+  /** Runs `handler` after an attempt failed and another follows. */
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
-   * No attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory inbox leaves no
-   * time for the next one, the process died in every recent attempt, or on Workers the request is gone. May be
-   * called more than once for an event: again when the process died, or its drain ended, during the call. Events that a
-   * drain reports as `lost` may miss it.
+   * Runs `handler` if no attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory
+   * inbox leaves no time for the next one, the process died in every recent attempt, or on Workers the request is gone.
+   * May run more than once for an event: again if the process died, or its drain ended, during the call. May not run
+   * for events that a drain reports as `lost`.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** Turns a raw request into the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
-   * Begins processing and freezes the handlers. The first request starts it too, and waits for it for a second at
-   * most; with a durable inbox call it at boot, so that events left from the last run are processed, and a broken
-   * inbox is seen at once.
-   * Rejects with `draining` after `close()`.
+   * Begins processing and freezes the handlers. The first request also starts it, and waits for it for at most a
+   * second. With a durable inbox call it at boot, so that events left from the last run are processed, and a broken
+   * inbox is noticed at once. Rejects with `draining` after `close()`.
    */
   start(): Promise<void>
   /**
-   * Drains, for `timeout` at most (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
-   * events finish. A durable inbox keeps those that wait. The memory inbox runs them: an event that waits for a retry
-   * gets one attempt at once, and later ones as `retry` says, if they begin in time. `onDeadLetter` gets an event
-   * that fails too late for another attempt; events that still run or wait at the end are `lost`. Call it on SIGTERM,
-   * before the server closes. A second call answers the drain of the first. Rejects with `ConfigurationError` if
-   * `timeout` is no duration from 0 to 1 hour.
+   * Drains, for at most `timeout` (default `'10s'`): from now on requests get 503 with `Retry-After`, and running
+   * events finish. A durable inbox keeps waiting events. The memory inbox runs them: an event that waits for a retry
+   * gets one attempt at once, and later ones according to `retry`, if they begin in time. An event that fails too late
+   * for another attempt goes to `onDeadLetter`; events that still run or wait at the end are `lost`. Call it on
+   * SIGTERM, before the server closes. A second call returns the result of the first. Rejects with `ConfigurationError`
+   * if `timeout` is not a duration from 0 to 1 hour.
    */
   close(options?: { readonly timeout?: Duration | undefined }): Promise<DrainReport>
-  /** Counts of the inbox: of this process, or of all that share a durable one. Rejects if that does not answer. */
+  /**
+   * Counts the events in the inbox: this process's, or those of all processes that share a durable one. Rejects if the
+   * inbox does not respond.
+   */
   stats(): Promise<InboxStats>
   /**
-   * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules. Returns a
-   * function that stops it.
+   * Calls `observer` with every observation from now on, in addition to the option `observe` and under its rules.
+   * Returns a function that unsubscribes it.
    */
   subscribe(observer: Observer): () => void
   /**
-   * Releases the id of a handled event, so that a replay of it by its sender runs once more instead of being refused as
-   * a duplicate. `false`, and no change, when the id is not remembered as handled: it is unknown, waits, runs, or is a
-   * dead letter, which a replay runs again anyway.
+   * Forgets a handled event's id, so that a replay by its sender runs again instead of being answered as a duplicate.
+   * `false`, and no change, if the id is not remembered as handled: it is unknown, waits, runs, or is a dead letter,
+   * which a replay runs again anyway.
    */
   forget(id: string, options?: InNamespace): Promise<boolean>
   /** The dead letters of this receiver, by event id. */
@@ -66,23 +68,23 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
 /** Events that get no further attempt, by event id. */
 export interface DeadLetters {
   /**
-   * The newest first, or the oldest; 100 by default, 1,000,000 at most. The next page is `after` the `cursor` of the last
-   * letter of this one.
+   * Lists letters, newest or oldest first; 100 by default, 1,000,000 at most. For the next page, pass the last letter's
+   * `cursor` as `after`.
    */
   list(options?: ListOptions): Promise<readonly DeadLetter[]>
-  /** One of them, with its bytes. `undefined` when there is none. */
+  /** Returns one dead letter with its bytes, or `undefined`. */
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /**
-   * Lets it run again with a fresh count of attempts. `false`, and no change, when there is no such dead letter, or
-   * nothing can run it: the memory inbox is full or closed.
+   * Runs the event again with a fresh count of attempts. `false`, and no change, if there is no such dead letter, or if
+   * the memory inbox is full or closed.
    */
   redrive(id: string, options?: InNamespace): Promise<boolean>
-  /** Deletes it for good. `false` when there is no such dead letter. */
+  /** Deletes a dead letter for good. `false` if there is none. */
   discard(id: string, options?: InNamespace): Promise<boolean>
 }
 
 /** Namespace that an id belongs to. */
 export interface InNamespace {
-  /** The namespace the event arrived under. Default: the empty one. */
+  /** Namespace under which the event arrived. Default: the empty one. */
   readonly namespace?: string | undefined
 }

@@ -4,7 +4,7 @@ import { createReceiver } from './create-receiver.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Receiver } from './receiver.ts'
 
-/** Argument of every adapter: options, or a receiver that something else may share. */
+/** Resolves an adapter's argument: options, or a receiver that others may share. */
 export function toReceiver<const Schemas extends EventSchemas, Context>(
   optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
 ): Receiver<KnownEvents<Schemas>, Context> {
@@ -13,11 +13,14 @@ export function toReceiver<const Schemas extends EventSchemas, Context>(
     const fix = `called by a framework instead of you: mount webhooks({ secret }), and import it from that framework's adapter`
     throw new ConfigurationError('webhooks', fix, { page: 'frameworks' })
   }
-  // A missing argument is for `createReceiver` to refuse: it says what the options are.
+  // Leaves a missing argument to `createReceiver`, whose error lists the options.
   return createReceiver(optionsOrReceiver)
 }
 
-/** A request, a context or an app: instances of a class, or made from one another, and without a secret. */
+/**
+ * Returns whether an argument is a framework's request, context or app: a class instance, or derived from another
+ * object, and without a secret.
+ */
 function isOfFramework(options: object | undefined): boolean {
   if (typeof options !== 'object' || options === null || 'secret' in options) return false
   return ![Object.prototype, null].includes(Object.getPrototypeOf(options))
@@ -27,7 +30,10 @@ function isReceiver<T>(value: T): value is Extract<T, { readonly handle: unknown
   return typeof (value as { handle?: unknown } | null | undefined)?.handle === 'function'
 }
 
-/** Throws {@link ConfigurationError} unless `receiver` is one: options would be accepted, and fail at each request. */
+/**
+ * Throws {@link ConfigurationError} unless the argument is a receiver: options would be accepted, and fail at each
+ * request.
+ */
 export function requireReceiver(receiver: object, taker: string): void {
   if (isReceiver(receiver)) return
   throw new ConfigurationError('receiver', `write ${taker}(createReceiver(options))`, { page: 'receivers' })
@@ -35,6 +41,6 @@ export function requireReceiver(receiver: object, taker: string): void {
 
 /** Creates the error for a handler that another framework called, without the arguments it needs. */
 export function wrongFramework(handler: string, needs: string): ConfigurationError {
-  const fix = `${handler} needs ${needs}, and another framework called it. Import the adapter of that one`
+  const fix = `${handler} needs ${needs}, and another framework called it. Import that framework's adapter`
   return new ConfigurationError('webhooks', fix, { page: 'frameworks' })
 }

@@ -7,19 +7,19 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Mac } from '../platform/platform.ts'
 
-/** One secret, or several while a rotation lasts. */
+/** One secret, or several during a rotation. */
 export type Secret = string | readonly string[]
 
 /**
- * Secrets by the request's context, for many workspaces behind one route. Return `null` for a workspace you do
- * not know (401); anything else that is not a usable secret, and any exception, is a fault here (500).
+ * Returns the secrets for a request's context, for many workspaces behind one route. Return `null` for an unknown
+ * workspace (401); any other unusable value, and any exception, is a fault on this side (500).
  */
 export type SecretResolver<Context> = (context: Context) => MaybePromise<Secret | null>
 
 /** Value of the option `secret`: secrets, or a function of the request that returns them. */
 export type SecretSource<Context> = Secret | SecretResolver<Context>
 
-/** Secrets that were prepared, or what prepares those of one request. */
+/** Prepared secrets, or a function that prepares those of one request. */
 export type PreparedSecrets<Context> =
   | readonly Mac[]
   | ((context: Context) => Promise<readonly Mac[] | Refusal>)
@@ -28,7 +28,9 @@ const MIN_BYTES = 16
 const MAX_SECRETS = 100
 const MAX_PREPARED = 1000
 
-/** Throws {@link ConfigurationError} for an empty, blank or short secret that is known at construction. */
+/**
+ * Prepares secrets. Throws {@link ConfigurationError} for an empty, blank or short one that is known at construction.
+ */
 export function createSecrets<Context>(
   source: SecretSource<Context>,
   logger: Logger,
@@ -40,7 +42,7 @@ export function createSecrets<Context>(
   if (secrets.some(secret => secret !== secret.trim())) {
     logger.warn(
       { code: 'secret_padded' },
-      'A signing secret begins or ends with white space. It is used as it is; trim it if deliveries are refused.',
+      'A signing secret begins or ends with white space. It is used unchanged; trim it if deliveries are refused.',
     )
   }
   return secrets.map(platform.hmac)
@@ -69,7 +71,7 @@ export function secretsFault(secrets: readonly string[]): string | undefined {
   if (secrets.length > MAX_SECRETS) return `must hold at most ${MAX_SECRETS} secrets; got ${secrets.length}`
   for (const secret of secrets) {
     if (secret === undefined || secret === null) {
-      return 'must be the signing secret of the endpoint; got undefined: set the environment variable'
+      return "must be the endpoint's signing secret; got undefined: set the environment variable"
     }
     if (typeof secret !== 'string') return `must be a string; got ${typeof secret}`
     if (secret.trim() === '') return 'must not be empty or blank: anyone could sign with it'

@@ -1,10 +1,10 @@
 import { Refusal } from '../errors/refusal.ts'
 
-/** The parts of a header `t=<timestamp>,v1=<hex>[,v1=<hex>…]`. */
+/** Parts of a header `t=<timestamp>,v1=<hex>[,v1=<hex>…]`. */
 export interface SignatureHeader {
-  /** The raw text of `t`: the signature covers this text, never a number printed again. */
+  /** The raw text of `t`: the signature covers this text, not a number formatted again. */
   readonly timestamp: string
-  /** One to sixteen signatures of 64 hexadecimal digits, as they were sent. */
+  /** One to sixteen signatures of 64 hexadecimal digits, as sent. */
   readonly signatures: readonly string[]
 }
 
@@ -13,13 +13,13 @@ const MAX_SIGNATURES = 16
 /** An HMAC-SHA256 in hexadecimal digits. */
 const DIGEST = /^[0-9a-fA-F]{64}$/
 
-/** The form that the platform publishes, read at once. perf: note 46. */
+/** Published form, parsed in one step. perf: note 46. */
 const PUBLISHED = /^t=([^,\s]+),v1=([0-9a-fA-F]{64})$/
 
 /**
- * Reads the signature header. White space around commas, any order, empty elements and unknown schemes are fine, and a
- * signature of another form is ignored beside a well-formed one: a sender may add a form.
- * Two `t` are not: that is also how a header that was sent twice looks once a server has joined its lines.
+ * Parses the signature header. Accepts white space around commas, any order, empty elements and unknown schemes, and
+ * ignores a signature of another form next to a well-formed one: a sender may add a form. Refuses two `t`, which also
+ * result when a server joins the lines of a header sent twice.
  */
 export function parseSignatureHeader(text: string, scheme: string): SignatureHeader | Refusal {
   if (text.length > MAX_HEADER_CHARS) return malformed(`longer than ${MAX_HEADER_CHARS} characters`)
@@ -49,7 +49,7 @@ export function parseSignatureHeader(text: string, scheme: string): SignatureHea
   return malformed(hasOtherForm ? `a ${scheme} that is not 64 hexadecimal digits` : `no ${scheme}`)
 }
 
-/** ASCII white space only: `trim` would also remove characters that the sender may have signed. */
+/** Trims only ASCII white space: `trim` would also remove characters that the sender may have signed. */
 function trimSpace(text: string): string {
   let start = 0
   let end = text.length

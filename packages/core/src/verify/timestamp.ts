@@ -7,8 +7,8 @@ const MILLISECONDS = /^[1-9]\d{12}$/
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(?:Z|[+-]00:00)$/
 
 /**
- * Milliseconds since the epoch of a `t`, or `undefined` when it is not exactly one of the forms that `unit`
- * allows. Nothing is trimmed, rounded or guessed: `123abc`, `1e9`, `-5` and non-ASCII digits are no timestamps.
+ * Parses `t` to milliseconds since the epoch. `undefined` unless it is exactly one of the forms that `unit` allows.
+ * Nothing is trimmed, rounded or guessed: `123abc`, `1e9`, `-5` and non-ASCII digits are not timestamps.
  */
 export function parseTimestamp(text: string, unit: TimestampUnit): number | undefined {
   if ((unit === 'auto' || unit === 'seconds') && SECONDS.test(text)) return Number(text) * 1000
@@ -20,13 +20,13 @@ function parseInstant(text: string): number | undefined {
   const match = INSTANT.exec(text)
   if (match === null) return undefined
   const seconds = Date.parse(`${match[1]}Z`)
-  // Date.parse moves the 30th of February into March; an instant that does not read back never existed.
+  // Date.parse moves 30 February into March: an instant that does not format back to its text never existed.
   if (Number.isNaN(seconds) || !new Date(seconds).toISOString().startsWith(match[1] as string))
     return undefined
   return seconds + Math.trunc(Number(match[2] ?? 0) * 1000)
 }
 
-/** Refuses a timestamp further than `toleranceMs` from `nowMs`, in either direction. `Infinity` refuses nothing. */
+/** Refuses a timestamp more than `toleranceMs` from `nowMs`, in either direction. `Infinity` refuses nothing. */
 export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: number): Refusal | undefined {
   const ageMs = nowMs - timestampMs
   if (Math.abs(ageMs) <= toleranceMs) return undefined
@@ -37,19 +37,21 @@ export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: 
 }
 
 function outside(code: 'timestamp_too_old' | 'timestamp_too_new', byMs: number, side: string): Refusal {
-  return new Refusal(code, { detail: `t is ${Math.round(byMs / 1000)} s ${side} the clock of this receiver` })
+  return new Refusal(code, { detail: `t is ${Math.round(byMs / 1000)} s ${side} this receiver's clock` })
 }
 
-/** A single one may be an old delivery that somebody sends again. */
+/** Number of deliveries that make the clock suspect. A single one may be an old delivery that somebody sends again. */
 const MANY_OUTSIDE = 3
 
-/** Suspects the clock of this machine once several genuine deliveries in a row are outside, all on one side. */
+/**
+ * Suspects this machine's clock once several genuine deliveries in a row are outside the tolerance, all on one side.
+ */
 export class ClockWatch {
-  /** Deliveries outside since the last one that passed, which sets it to 0. */
+  /** Consecutive deliveries outside the tolerance. One that passes resets the count. */
   outsideInARow = 0
   #side: string | undefined
 
-  /** The refusal, or one that says more. */
+  /** Returns the refusal, or a more detailed one. */
   judge(refusal: Refusal): Refusal {
     this.outsideInARow = refusal.code === this.#side ? this.outsideInARow + 1 : 1
     this.#side = refusal.code

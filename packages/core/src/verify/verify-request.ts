@@ -14,14 +14,19 @@ export interface VerifierParts<Context> {
   readonly clock: () => number
 }
 
-/** Steps 3 to 5: `undefined` when the bytes are genuine and fresh, otherwise why not. Writes nothing. */
+/**
+ * Runs steps 3 to 5. Resolves to `undefined` if the bytes are genuine and fresh, otherwise to the refusal. Writes
+ * nothing.
+ */
 export type VerifyRequest<Context> = (
   headers: HeaderSource,
   body: Uint8Array,
   context: Context,
 ) => Promise<Refusal | undefined>
 
-/** Checks the form of the header before it asks for a secret, and the time only after the signature. */
+/**
+ * Creates a verifier that checks the header's form before it requests a secret, and the time only after the signature.
+ */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
   const { contract, secrets, toleranceMs, clock } = parts
   const clockWatch = new ClockWatch()
@@ -40,7 +45,7 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     const matches = isPromise(verifying) ? await verifying : verifying
     if (!matches) return body.length === 0 ? EMPTY : hasVerified ? MISMATCH : NEVER_MATCHED
     hasVerified = true
-    // Someone who cannot sign learns nothing about this clock.
+    // Checked last: someone who cannot sign learns nothing about this clock.
     const outside = checkTolerance(timestampMs, clock(), toleranceMs)
     if (outside !== undefined) return clockWatch.judge(outside)
     clockWatch.outsideInARow = 0
@@ -48,10 +53,10 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
   }
 }
 
-const MISMATCH_DETAIL = 'no signature matches: another secret, or bytes that are not those that were signed'
+const MISMATCH_DETAIL = 'no signature matches: wrong secret, or not the bytes that were signed'
 const MISMATCH = new Refusal('signature_mismatch', { detail: MISMATCH_DETAIL })
 const NEVER_MATCHED = new Refusal('signature_mismatch', {
-  detail: `${MISMATCH_DETAIL}; no delivery has verified since this process started: is SIGNING_SECRET that of this endpoint?`,
+  detail: `${MISMATCH_DETAIL}; no delivery has verified since this process started: is SIGNING_SECRET this endpoint's secret?`,
   level: 'error',
 })
 
@@ -65,8 +70,9 @@ function unreadable({ timestampUnit }: Contract): Refusal {
 }
 
 /**
- * Returns whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets. One
- * HMAC a secret, however many signatures the header has, and every signature is compared in full. perf: note 45.
+ * Returns whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets.
+ * Computes one HMAC per secret, however many signatures the header has, and compares every signature in full. perf:
+ * note 45.
  */
 export function verifySignature(
   header: SignatureHeader,
@@ -86,8 +92,8 @@ export function verifySignature(
 }
 
 /**
- * Returns whether `signature` spells `digest`, 64 hexadecimal digits in lower case. Takes the same time wherever the
- * first difference is: nothing branches on a digit of either side.
+ * Returns whether `signature` spells `digest`, 64 hexadecimal digits in lower case. Takes the same time wherever they
+ * differ: nothing branches on a digit of either side.
  */
 export function equalsDigest(digest: string, signature: string): boolean {
   const lowerCase = signature.toLowerCase()

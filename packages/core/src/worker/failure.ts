@@ -10,11 +10,11 @@ import type { Logger } from '../observe/logger.ts'
 /** Failure passed to `onError` and `onDeadLetter`. */
 export interface Failure {
   readonly error: unknown
-  /** The attempt that failed, from 1. */
+  /** Number of the failed attempt, from 1. */
   readonly attempt: number
   /** Id, type, namespace and bytes of the event, as they were accepted. */
   readonly delivery: Delivery
-  /** Milliseconds until the next attempt; absent when none is planned here. */
+  /** Milliseconds until the next attempt; absent if none is planned here. */
   readonly retryInMs?: number
 }
 
@@ -33,11 +33,11 @@ export interface NotifyParts {
   readonly logFailure: (failure: Failure) => void
 }
 
-/** Parts of which {@link createAttemptLog} makes the last one. */
+/** Parts from which {@link createAttemptLog} creates `logFailure`. */
 export type LogParts = Omit<NotifyParts, 'logFailure'>
 
 /**
- * Calls the `onError` or `onDeadLetter` handlers. Whether there is one at least and none of them failed: their own
+ * Calls the `onError` or `onDeadLetter` handlers. Resolves to whether there is at least one and none failed: their own
  * failures are logged and not retried. Without a handler the failure is logged, so that none is silent.
  */
 export async function notifyFailure(
@@ -64,7 +64,7 @@ export async function notifyFailure(
   return notified
 }
 
-/** Handlers may throw errors of any number of names. */
+/** Maximum number of error names that are counted separately. Handlers may throw any number. */
 const MOST_NAMES = 50
 
 /** Logs each dead letter, and other failures by the name of their error: at once, then once a minute with a count. */
@@ -89,4 +89,4 @@ export function createAttemptLog({ logger, acknowledge, inbox }: LogParts): (fai
   }
 }
 
-const NOT_HERE = 'none is planned here: the sender repeats the event.'
+const NOT_HERE = 'no retry is planned here: the sender repeats the event.'

@@ -144,7 +144,7 @@ describe('registering', () => {
     const late = expect.objectContaining({ code: 'registry_frozen' })
     expect(() => registry.add('a.b', () => {})).toThrow(AckhookError)
     expect(() => registry.add('a.b', () => {})).toThrow(late)
-    expect(() => registry.add('a.b', () => {})).toThrow("on('a.b') came after processing had started")
+    expect(() => registry.add('a.b', () => {})).toThrow("on('a.b') was called after processing had started")
     expect(() => registry.addListener('onError', () => {})).toThrow(late)
   })
 })

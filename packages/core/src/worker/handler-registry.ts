@@ -3,7 +3,7 @@ import type { EventHandler } from '../events/event-types.ts'
 import { covers, requirePattern } from '../events/type-pattern.ts'
 import type { FailureHandler } from './failure.ts'
 
-/** Handlers for an event that none matched, for a failed attempt, and for a dead letter. */
+/** Handlers for unmatched events, failed attempts and dead letters. */
 export interface Listeners {
   readonly onUnhandled: EventHandler[]
   readonly onError: FailureHandler[]
@@ -11,8 +11,8 @@ export interface Listeners {
 }
 
 /**
- * Registry of handlers by type. Filled by `on…`, frozen by `start`. Types are keys of Maps and nothing else:
- * `constructor` and `__proto__` are ordinary strings here.
+ * Registry of handlers by type. Filled by `on…`, frozen by `start`. Types are only ever keys of Maps: `constructor` and
+ * `__proto__` are ordinary strings here.
  */
 export class HandlerRegistry {
   readonly listeners: Listeners = { onUnhandled: [], onError: [], onDeadLetter: [] }
@@ -29,7 +29,7 @@ export class HandlerRegistry {
     if (patterns.length === 0) throw new ConfigurationError('on', 'an empty list of types would never match')
     const lists = patterns.map(one => this.#listOf(one))
     lists.forEach((list, i) => {
-      // One call runs its handler once for an event, so the widest of its patterns stands for the others.
+      // One call runs its handler once per event, so the widest of its patterns stands for the others.
       if (!patterns.some(wider => wider !== patterns[i] && covers(wider, patterns[i] as string)))
         list.push(handler as EventHandler)
     })
@@ -46,7 +46,7 @@ export class HandlerRegistry {
     if (this.#frozen) {
       throw new AckhookError(
         'registry_frozen',
-        `${what} came after processing had started. Register every handler before start() and before the server listens.`,
+        `${what} was called after processing had started. Register every handler before start() and before the server listens.`,
       )
     }
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
@@ -59,13 +59,13 @@ export class HandlerRegistry {
     return isFirst
   }
 
-  /** Patterns that were given to `on`. */
+  /** Returns the patterns passed to `on`. */
   patterns(): readonly string[] {
     const categories = [...this.#byCategory.keys()].map(name => `${name}.*`)
     return [...this.#exact.keys(), ...categories, ...(this.#always.length > 0 ? ['*'] : [])]
   }
 
-  /** Handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */
+  /** Returns the handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */
   match(type: string): readonly EventHandler[] {
     const known = this.#matched.get(type)
     if (known !== undefined) return known

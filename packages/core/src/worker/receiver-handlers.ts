@@ -9,12 +9,12 @@ export interface ReceiverHandlersParts extends Pick<HandlerSharing, 'location' |
   readonly handlerWaitMs: number
 }
 
-/** Patterns of this process, and those of the others once its inbox shares them. */
+/** Patterns of this process, and other processes' once the inbox shares them. */
 export class ReceiverHandlers implements HandlerSharing {
   readonly location: string | undefined
   readonly namespace: unknown
   directory: PresenceDirectory | undefined
-  /** Every attempt asks it, once the inbox shares handlers. */
+  /** Consulted by every attempt once the inbox shares handlers. */
   route: RouteOf | undefined
   readonly #parts: ReceiverHandlersParts
   #published: PublishedHandlers | undefined
@@ -25,7 +25,7 @@ export class ReceiverHandlers implements HandlerSharing {
     this.#parts = parts
   }
 
-  /** Made by the first use, when the handlers are frozen. */
+  /** Created at first use, when the handlers are frozen. */
   get published(): PublishedHandlers {
     const { handlers, clock, handlerWaitMs } = this.#parts
     this.#published ??= {

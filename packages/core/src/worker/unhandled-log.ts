@@ -4,19 +4,22 @@ import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 
-/** A sender may invent any number of types. Those after so many share one line a minute. */
+/**
+ * Maximum number of types reported separately: a sender may invent any number. All further types share one line a
+ * minute.
+ */
 const MOST_TYPES = 50
 
 export interface UnhandledLogParts {
   readonly logger: Logger
   readonly handlers: HandlerRegistry
-  /** Types handled by other processes, which are known, too. */
+  /** Schemas, whose types are known even if only other processes handle them. */
   readonly schemas: EventSchemas
 }
 
 /**
- * Logs events that no handler matches, each type once a minute: they are acknowledged like any other, and one of the two
- * names may be misspelt.
+ * Logs events that no handler matches, each type once a minute: they are acknowledged like any other, and the type or a
+ * handler's pattern may be misspelled.
  */
 export function createUnhandledLog(parts: UnhandledLogParts): (id: string, type: string) => void {
   const report = onceAMinute<{ event: string; type: string }>(({ event, type }, more) => {
@@ -33,7 +36,7 @@ export function warnWithoutHandlers(logger: Logger, handlers: HandlerRegistry): 
   if (handlers.patterns().length > 0 || handlers.listeners.onUnhandled.length > 0) return
   logger.warn(
     { code: 'no_handlers' },
-    'No handler is registered: every event is acknowledged, and complete at once. Call on() before start().',
+    'No handler is registered: every event is acknowledged and completes at once. Call on() before start().',
   )
 }
 
@@ -41,7 +44,7 @@ function suggestionFor(type: string, { handlers, schemas }: UnhandledLogParts): 
   const patterns = handlers.patterns()
   const known = [...KNOWN_TYPES, ...Object.keys(schemas)]
   const near = known.includes(type) ? undefined : nearest(type, known)
-  // The sender's name is the misspelt one if another process has a handler for the closest name.
+  // The sender's type is the misspelled one if a handler exists for the closest known name.
   if (near !== undefined && patterns.includes(near)) return ` Did you mean '${near}'?`
   for (const meant of [type, `${type.split('.', 1)[0]}.*`]) {
     const registered = nearest(meant, patterns)

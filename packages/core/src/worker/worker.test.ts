@@ -242,7 +242,10 @@ describe('an attempt that fails', () => {
     handlers.add('a.b', raise(error))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry' })
     expect(logger.lines.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', 'Attempt 1 at event evt_1 (a.b) failed; none is planned here: the sender repeats the event.'],
+      [
+        'warn',
+        'Attempt 1 at event evt_1 (a.b) failed; no retry is planned here: the sender repeats the event.',
+      ],
     ])
     const failed = vi.fn()
     handlers.addListener('onError', failed)
@@ -258,7 +261,7 @@ describe('an attempt that fails', () => {
   })
 
   it.each([
-    ['nobody takes', undefined, 'attempt_failed', 'none is planned here: the sender repeats the event'],
+    ['nobody takes', undefined, 'attempt_failed', 'no retry is planned here: the sender repeats the event'],
     ['onDeadLetter takes', () => {}, 'dead_lettered', undefined],
   ])(
     'after processing, an event without further attempts that %s is reported as what it is',
@@ -321,7 +324,7 @@ describe('an attempt that fails', () => {
         level: 'warn',
         fields: { code: 'retry_after_invalid', err: error, event: 'evt_1', type: 'a.b' },
         message:
-          "A RetryAfterError has no usable time: give it '60s' or a Date. The option retry chose the delay.",
+          "A RetryAfterError has no usable time: pass '60s' or a Date. The option retry sets the delay.",
       },
     ])
   })
@@ -380,7 +383,7 @@ describe('an attempt that fails', () => {
     handlers.add('*', raise(proxy))
     expect(await process(delivery, createAttempt(1))).toMatchObject({
       outcome: 'retry',
-      error: { errors: [first, { message: 'A handler threw something that cannot be read.' }] },
+      error: { errors: [first, { message: 'A handler threw an unreadable value.' }] },
     })
   })
 

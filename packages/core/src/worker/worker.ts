@@ -22,20 +22,20 @@ export interface WorkerParts extends LogParts {
   readonly handlers: HandlerRegistry
   readonly schemas: EventSchemas
   readonly decode: DecodeEvent
-  /** Routes events by type, on an inbox of several processes. Asked after decoding and before handlers. */
+  /** Routes events by type on an inbox with several processes. Consulted after decoding and before handlers. */
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
   readonly clock: () => number
-  /** Called when the inbox hands out an event. */
+  /** Called when the inbox passes an event to the worker. */
   readonly onAttempt?: (() => void) | undefined
-  /** The option: if it is set, it sees events without a handler. */
+  /** The option `observe`. If set, it receives events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
 }
 
 /**
- * Steps 10 and 11 of a delivery: one attempt, from the event to its result. A crash anywhere in here costs a
- * durable inbox nothing but a repeated attempt, because nothing is recorded before the result.
+ * Creates steps 10 and 11 of a delivery: one attempt, from the event to its result. A crash anywhere in here costs a
+ * durable inbox only a repeated attempt, because nothing is recorded before the result.
  */
 export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
@@ -43,7 +43,7 @@ export function createWorker(parts: WorkerParts): ProcessEvent {
     worker.process({ delivery, attempt, deadline, event: delivery.event })
 }
 
-/** Attempts start in the turn of any request, whose async context is not theirs: they get that of the receiver. */
+/** Runs attempts in the receiver's async context: they start in any request's turn, whose context is not theirs. */
 export function inOwnContext(context: AsyncContext, run: ProcessEvent): ProcessEvent {
   return (delivery, ...rest) => (delivery.asyncContext ?? context)(run, delivery, ...rest)
 }
@@ -53,9 +53,9 @@ interface Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly deadline: DrainDeadline | undefined
-  /** Set once it is decoded, if the inbox kept only its bytes. */
+  /** Set once decoded, if the inbox kept only the event's bytes. */
   event: WebhookEvent | undefined
-  /** Monotonic milliseconds since when its handlers run. */
+  /** Monotonic time in milliseconds at which the handlers started. */
   startedAt?: number
 }
 
@@ -63,7 +63,7 @@ class Worker {
   readonly #parts: WorkerParts & NotifyParts
   readonly #timeouts: Timeouts
   readonly #reportDelay = onceAMinute((fields: object, more) => {
-    const message = `A RetryAfterError has no usable time${more}: give it '60s' or a Date. The option retry chose the delay.`
+    const message = `A RetryAfterError has no usable time${more}: pass '60s' or a Date. The option retry sets the delay.`
     this.#parts.logger.warn({ code: 'retry_after_invalid', ...fields }, message)
   })
   readonly #logUnhandled: (id: string, type: string) => void
@@ -86,13 +86,15 @@ class Worker {
     }
   }
 
-  /** Decodes the event, asks where it runs, and runs its handlers. Resolves to a route if it does not run here. */
+  /**
+   * Decodes the event, finds its route, and runs its handlers. Resolves to the route if the event does not run here.
+   */
   async #attempt(running: Running): Promise<Route | undefined> {
     const { delivery, attempt } = running
     const decoded = running.event ?? (await this.#parts.decode(delivery.body))
     if (!(decoded instanceof Refusal)) running.event = decoded
     if (attempt.decision === 'run') {
-      // A process with another contract may read what this one cannot.
+      // A process with another contract may be able to decode an event that this one cannot.
       const routing = this.#parts.sharing?.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
       const route = isPromise(routing) ? await routing : routing
       if (route !== undefined) return route
@@ -107,7 +109,7 @@ class Worker {
     return undefined
   }
 
-  /** Reports the attempt. Without handlers it is none: the one with this number was reported before. */
+  /** Reports the attempt, unless no handlers run: the attempt with this number was then reported before. */
   #start(running: Running): void {
     if (running.attempt.decision !== 'run') return
     running.startedAt = performance.now()
@@ -175,7 +177,7 @@ class Worker {
     return delayMs === undefined ? result : { ...result, attemptsLeft: true }
   }
 
-  /** `attempt`: the last one that began. */
+  /** Dead-letters an event. `attempt` is the last one that began. */
   async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadResult> {
     const { handlers, observers, acknowledge } = this.#parts
     const durationMs = durationOf(running)
@@ -184,12 +186,12 @@ class Worker {
     if (acknowledge === 'immediately') observe('dead_lettered')
     const failure = { error, attempt, delivery: copyBody(running.delivery) }
     const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
-    // An event that nobody took is not acknowledged, so its sender repeats it.
+    // An event that no `onDeadLetter` handler accepted is not acknowledged, so its sender repeats it.
     if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
     return { outcome: 'dead', error, notified }
   }
 
-  /** Notifying `onDeadLetter` took the process down every time, as the handlers did. */
+  /** Dead-letters an event without a notification: each one crashed the process, as the handlers did. */
   #deadLetter(running: Running): AttemptResult {
     const { logFailure, observers } = this.#parts
     const error = new NonRetryableError(UNNOTIFIED)
@@ -202,7 +204,7 @@ class Worker {
 type DeadResult = Extract<AttemptResult, { outcome: 'dead' }>
 
 const COMPLETED: AttemptResult = { outcome: 'completed' }
-const UNREADABLE = 'A handler threw something that cannot be read.'
+const UNREADABLE = 'A handler threw an unreadable value.'
 const UNNOTIFIED =
   'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'
 
@@ -217,8 +219,8 @@ function durationOf({ startedAt }: Running): number {
 }
 
 /**
- * Returns whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only its own reason
- * counts: a handler may throw what aborted another attempt.
+ * Returns whether the inbox withdrew this attempt: then nothing failed, and attempts are left. Only the attempt's own
+ * reason counts: a handler may throw another attempt's.
  */
 function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
   if (abortReason === undefined || error !== abortReason) return false
@@ -226,8 +228,8 @@ function isWithdrawn(error: unknown, { abortReason }: Attempt): boolean {
 }
 
 /**
- * Picks from several errors one that rules out another attempt. An abandoned event is dead whatever else is wrong with
- * it.
+ * Returns an error that rules out another attempt, if one of several does. An abandoned event is dead, whatever else is
+ * wrong with it.
  */
 function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): unknown {
   const final = errorsOf(thrown).find(isFinal)
@@ -235,7 +237,7 @@ function decidingError(thrown: unknown, { decision, abandonReason }: Attempt): u
   return decision === 'abandon' ? new NonRetryableError(abandonReason, { cause: thrown }) : thrown
 }
 
-/** Replaces what cannot be read, so that everything after this may read it. */
+/** Replaces unreadable errors, so that everything after this may read them. */
 function toReadableError(thrown: unknown): unknown {
   const errors = errorsOf(thrown)
   if (errors.every(isReadable)) return thrown
@@ -248,14 +250,14 @@ function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: 
     const lagMs = clock() - Date.parse(event?.created_at ?? '')
     return Number.isNaN(lagMs) ? {} : { lagMs }
   } catch {
-    // The clock is the user's, and a handler may have changed the event: neither undoes its success.
+    // The clock is the user's, and a handler may have changed the event: neither undoes the event's success.
     return {}
   }
 }
 
 /**
- * Starts every handler and settles when the last one has: a failure of one never cuts another short. Throws
- * or rejects with the error, or with an `AggregateError` when several failed.
+ * Starts every handler and settles when the last one has: one handler's failure never cuts another short. Throws or
+ * rejects with the error, or with an `AggregateError` if several failed.
  */
 export function runHandlers(
   handlers: readonly EventHandler[],

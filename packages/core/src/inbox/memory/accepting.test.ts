@@ -22,7 +22,7 @@ describe('capacity in bytes', () => {
     for (const id of ['0', '1']) expect(await send({ id })).toMatchObject({ status: 202 })
     expect(await send({ id: '2' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
     expect(await send({ id: '1' })).toMatchObject({ status: 200 })
-    expect(logger.lines.at(-1)?.message).toContain('the capacityBytes are reached. 2 events wait or run')
+    expect(logger.lines.at(-1)?.message).toContain('capacityBytes is reached. 2 events wait or run')
     gates[0]?.resolve()
     await settle()
     expect(await send({ id: '2' })).toMatchObject({ status: 202 })

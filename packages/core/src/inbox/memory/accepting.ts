@@ -8,16 +8,16 @@ import { abandon, finish, keepDeadLetter, release } from './completion.ts'
 import { Entry, toStoredFingerprint } from './entry.ts'
 import type { State } from './state.ts'
 
-/** Answer during another delivery's claim of the same event in this process, which takes a second at most. */
+/** Result while another delivery of the same event is being claimed in this process, for a second at most. */
 const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 
-const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'the capacityBytes are reached' }
-const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the store of ids is full' }
+const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'capacityBytes is reached' }
+const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the id store is full' }
 
-/** Threshold above which events are kept as bytes alone. Parsed, some need twenty times as much memory. */
+/** Threshold above which events are kept only as bytes. Parsed, some need twenty times as much memory. */
 const PARSED_BYTES = 8_388_608
 
-/** Answers a delivery: a duplicate, no room, or what becomes of a claim. Synchronous when the store is. */
+/** Accepts a delivery, or returns why not: a duplicate, no room, or a failed claim. Synchronous if the store is. */
 export function accept(state: State, delivery: Delivery): MaybePromise<AcceptResult> {
   const { policy, store, scheduler, entries, leases, leaseMs } = state
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
@@ -43,7 +43,7 @@ export function accept(state: State, delivery: Delivery): MaybePromise<AcceptRes
   }
 }
 
-/** Runs a dead letter again, whatever comes of it. `false` when there is none, or no room for it. */
+/** Runs a dead letter again. `false` if there is none, or no room for it. */
 export async function redrive(state: State, key: string): Promise<boolean> {
   const delivery = state.deadLetters.deliveryOf(key)
   // Nothing would run it after a drain.
@@ -59,7 +59,7 @@ function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult 
   return known.delivery.fingerprint === fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
-/** Looks the id up when there is no room to claim it. Only synchronous stores are asked. */
+/** Looks up the id if there is no room to claim it. Only synchronous stores support this. */
 function answerHandled({ store }: State, { key, fingerprint }: Delivery): AcceptResult | undefined {
   const handled = store.handled(key)
   if (handled === undefined) return undefined
@@ -67,13 +67,13 @@ function answerHandled({ store }: State, { key, fingerprint }: Delivery): Accept
 }
 
 /**
- * Makes room for a body at the cost of the oldest dead letters, which were reported: otherwise old failures would refuse
+ * Makes room for a body by dropping the oldest dead letters, which were reported: otherwise old failures would block
  * new events until somebody clears them away. `undefined` if there is room.
  */
 function makeRoom({ bytes, deadLetters, policy }: State, { key, body }: Delivery): AcceptResult | undefined {
   const left = (policy.capacityBytes ?? Number.POSITIVE_INFINITY) - bytes - body.length
   if (left < 0) return FULL_OF_BYTES
-  if (left < deadLetters.bytes) deadLetters.drop(left, 'capacityBytes are reached', policy.logger, key)
+  if (left < deadLetters.bytes) deadLetters.drop(left, 'capacityBytes is reached', policy.logger, key)
   return undefined
 }
 
@@ -102,7 +102,7 @@ function answerClaim(state: State, entry: Entry, claim: Claim): MaybePromise<Acc
 function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   const { policy, scheduler, leases, deadLetters } = state
   if (entry.phase === 'finished') {
-    // The drain ended while the store was asked: nothing is left to handle the event.
+    // The drain ended during the claim: nothing is left to handle the event.
     void release(state, entry)
     return CLAIM_UNDER_WAY
   }
@@ -114,7 +114,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
     const finished = new Promise<void>(resolve => (entry.onFinished = resolve))
     keepAlive(entry.delivery, finished, policy.logger)
   }
-  // Workers end within half a minute what waitUntil was given.
+  // Workers end work passed to waitUntil within half a minute.
   if (state.freezingHost !== undefined && (waitUntil === undefined || state.freezingHost === WORKERS))
     warnOfFreeze(state)
   const replaced = deadLetters.deliveryOf(entry.key)
@@ -135,7 +135,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
 function warnOfFreeze(state: State): void {
   state.policy.logger.warn(
     { code: 'host_freezes' },
-    `${state.freezingHost} may freeze this process once the reply is written, or end it, and events in memory with it. Use a durable inbox (on Workers cloudflareQueueInbox, on Lambda sqsInbox), set acknowledge: 'after-processing', or hand on waitUntil.`,
+    `${state.freezingHost} may freeze or end this process once the reply is written, and events in memory are then lost. Use a durable inbox (on Workers cloudflareQueueInbox, on Lambda sqsInbox), set acknowledge: 'after-processing', or pass waitUntil.`,
   )
   state.freezingHost = undefined
 }

@@ -4,12 +4,12 @@ import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
 import { type DeadLetterList, parseCursor } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 
-/** Everything is in memory, and bounded by the capacity. */
+/** Supports all states and filters: events are in memory, and bounded by the capacity. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: ['type', 'text'] }
 
 type Browsed = BrowsedEvent & { readonly body: Uint8Array }
 
-/** One page of the events in a state. */
+/** Returns one page of the events in a state. */
 export function browse(
   query: BrowseQuery,
   entries: Iterable<Entry>,
@@ -35,7 +35,7 @@ function* unfinished(entries: Iterable<Entry>, { state, after }: BrowseQuery): G
   }
 }
 
-/** One that is still being claimed is not accepted yet. */
+/** Returns the state of an entry, or `undefined` while it is being claimed and so not accepted yet. */
 function stateOf({ phase, attempt }: Entry): BrowseQuery['state'] | undefined {
   if (phase === 'claiming') return undefined
   return attempt !== undefined || phase === 'completing' ? 'active' : 'pending'
@@ -49,7 +49,7 @@ function matches(event: BrowsedEvent, { key, type, text }: BrowseQuery): boolean
   return [event.id, event.type, event.namespace].some(one => one.toLowerCase().includes(wanted))
 }
 
-/** Omits the bytes unless one event is asked for. */
+/** Omits the body unless the query names one event. */
 function shown(event: Browsed, { key }: BrowseQuery): BrowsedEvent {
   const { body: _, ...rest } = event
   return key === undefined ? rest : copyBody(event)

@@ -17,7 +17,7 @@ export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptRe
   return state.run(entry.delivery, entry.attempt, state.limit)
 }
 
-/** Applies what the worker decided about an attempt. */
+/** Applies the worker's decision about an attempt. */
 export function applyResult(state: State, result: AttemptResult, entry: Entry): void {
   entry.attempt = undefined
   // Lost to another process, or given back by the drain: the result no longer counts.
@@ -28,7 +28,7 @@ export function applyResult(state: State, result: AttemptResult, entry: Entry): 
     return
   }
   entry.delivery = forLater(entry.delivery)
-  // Never answered here: this inbox serves one process.
+  // Never happens here: this inbox serves one process.
   if (result.outcome === 'postponed') retry(state, entry, result.delayMs)
   else if (entry.reply !== undefined) answerFailure(state, entry, result)
   else if (result.outcome === 'retry') retry(state, entry, result.delayMs)
@@ -82,7 +82,7 @@ function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
-/** Passes the failure on to the sender, which was not acknowledged and retries. The inbox does not. */
+/** Returns the failure to the sender, which got no acknowledgement and retries. The inbox does not. */
 function answerFailure(state: State, entry: Entry, result: Extract<AttemptResult, { error: unknown }>): void {
   if (result.outcome === 'dead' && result.notified) {
     entry.reply?.({ outcome: 'dead_lettered' })
@@ -129,14 +129,14 @@ export function finish(state: State, entry: Entry): void {
   if (entries.size === 0) onIdle?.()
 }
 
-/** Ends what is not finished: given back to its sender or, when already acknowledged, dead-lettered. */
+/** Ends an unfinished entry: returns it to its sender or, if already acknowledged, dead-letters it. */
 export function withdraw(state: State, entry: Entry, error: AckhookError): Promise<void> {
   entry.attempt?.abort(error)
   entry.reply?.({ outcome: 'failed', retryAfterMs: 1000 })
   return entry.acknowledged ? deadLetter(state, entry, error) : release(state, entry)
 }
 
-/** Ends what another process owns now: it has acknowledged the event, so nothing may run here any more. */
+/** Ends an entry that another process now owns: that process has acknowledged it, so nothing may run here any more. */
 export function loseLease(state: State, entry: Entry): void {
   state.policy.observe({ kind: 'lease_lost', ...eventRef(entry.delivery) })
   entry.attempt?.abort(ABORT.leaseLost())
@@ -145,8 +145,8 @@ export function loseLease(state: State, entry: Entry): void {
 }
 
 /**
- * Ends an event whose request is gone, and with it all that would have handled or retried it. The worker logs,
- * observes and notifies, so that this is not silent.
+ * Ends an event whose request is gone, and with the request everything that would have handled or retried the event.
+ * The worker logs, observes and notifies, so that this is not silent.
  */
 export async function abandon(state: State, entry: Entry): Promise<void> {
   if (entry.phase === 'completing') {

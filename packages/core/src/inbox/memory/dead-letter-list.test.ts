@@ -74,7 +74,7 @@ it('drops the oldest until they are small enough, but not that of a key', () => 
   list.drop(2, 'why', dropping, 'a')
   expect(list.list({ order: 'oldest' }).map(({ key }) => key)).toEqual(['a', 'c', 'd'])
   expect(dropping.lines.map(({ message }) => message)).toEqual([
-    'The dead letter of event id-b (a.b) is gone: why. Keep dead letters in onDeadLetter, or use a durable inbox.',
+    'The dead letter of event id-b (a.b) was dropped: why. Save dead letters in onDeadLetter, or use a durable inbox.',
   ])
   for (const key of ['a', 'c', 'd', 'd']) list.remove(key)
   expect(list.bytes).toBe(0)
@@ -98,7 +98,7 @@ it.each([
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
 ])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
-  expect(describeError(thrown)).toBe('an error without a text')
+  expect(describeError(thrown)).toBe('an unreadable error')
 })
 
 it('ends a page before its bodies exceed 4 MiB, and lists the rest on the next ones', () => {

@@ -35,7 +35,7 @@ export class DeadLetterList {
       this.drop(Number.POSITIVE_INFINITY, `${MAX_KEPT} newer ones are kept`, logger)
   }
 
-  /** Drops the oldest letters, but not that of a key, until the others are few and small enough. */
+  /** Drops the oldest letters, except that of `key`, until count and size are within bounds. */
   drop(maxBytes: number, why: string, logger: Logger, key = ''): void {
     const most = maxBytes + (this.#kept.get(key)?.letter.body.length ?? 0)
     for (const [oldest, { letter }] of this.#kept) {
@@ -43,12 +43,12 @@ export class DeadLetterList {
       if (oldest !== key && this.remove(oldest))
         logger.warn(
           { code: 'dead_letter_dropped', event: letter.id, type: letter.type, namespace: letter.namespace },
-          `The dead letter of event ${letter.id} (${letter.type}) is gone: ${why}. Keep dead letters in onDeadLetter, or use a durable inbox.`,
+          `The dead letter of event ${letter.id} (${letter.type}) was dropped: ${why}. Save dead letters in onDeadLetter, or use a durable inbox.`,
         )
     }
   }
 
-  /** One page: at most `limit` letters, and none but the first with which their bodies exceed 4 MiB. */
+  /** Returns one page: at most `limit` letters and 4 MiB of bodies, but at least one letter. */
   list({ limit = 100, ...options }: ListOptions = {}): readonly DeadLetter[] {
     const page: DeadLetter[] = []
     let bytes = 0
@@ -60,7 +60,7 @@ export class DeadLetterList {
     return page
   }
 
-  /** Every letter in the order, after the place of a cursor. */
+  /** Returns every letter in order, after a cursor. */
   all({ after, order = 'newest' }: Omit<ListOptions, 'limit'> = {}): readonly DeadLetter[] {
     const from = parseCursor(after)
     const letters = Array.from(this.#kept.values(), ({ letter }) => letter)
@@ -86,7 +86,7 @@ export class DeadLetterList {
   }
 }
 
-/** The place that a cursor of this inbox names: a sequence number. */
+/** Parses a cursor of this inbox, which is a sequence number. */
 export function parseCursor(after: string | undefined): number | undefined {
   if (after === undefined) return undefined
   if (/^\d{1,15}$/.test(after)) return Number(after)

@@ -134,7 +134,7 @@ describe('the drain', () => {
       {
         level: 'error',
         fields: { code: 'events_lost', events: ids },
-        message: `The drain left no time for: ${named} and 3 more.`,
+        message: `The drain ended before these events were handled: ${named} and 3 more.`,
       },
       { level: 'error', fields: { code: 'drain_over', withdrawn: 1, left: 23, lost: 23 } },
     ])

@@ -6,11 +6,11 @@ import type { State } from './state.ts'
 
 const MOST_NAMED = 20
 
-/** Runs what waits, for as long as there is time, then gives back or dead-letters what is left. */
+/** Runs waiting events while time is left, then returns or dead-letters the rest. */
 export async function drain(state: State, timeoutMs: number): Promise<DrainReport> {
   const { policy, entries, scheduler, leases, lost } = state
   state.isDraining = true
-  // A failed event goes back to its sender, which retries, with 'after-processing'.
+  // A failed event goes back to its sender with 'after-processing'; the sender then retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   if (entries.size > 0) await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), timeoutMs)
@@ -21,7 +21,7 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   if (lost.length > 0)
     policy.logger.error(
       { code: 'events_lost', events: lost },
-      `The drain left no time for: ${namesOf(lost)}.`,
+      `The drain ended before these events were handled: ${namesOf(lost)}.`,
     )
   state.stopWatchingExit()
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
@@ -34,7 +34,7 @@ function namesOf(ids: readonly string[]): string {
   return `${named}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Reports acknowledged events that end with the process, because nothing called `close()`. */
+/** Reports acknowledged events that are lost with the process because nothing called `close()`. */
 export function reportLoss({ policy, entries }: State): void {
   const held = [...entries.values()].filter(
     ({ acknowledged, phase }) => acknowledged && phase !== 'completing',

@@ -11,20 +11,20 @@ export class Entry {
   delivery: Delivery
   /** Fingerprint by which a store compares bodies. */
   readonly storedFingerprint: number
-  /** Proves the lease. New for every delivery, and again when an expired lease is taken once more. */
+  /** Proves the lease. New for every delivery, and when an expired lease is taken again. */
   token: string
-  /** Greater than that of every entry before. */
+  /** Greater than that of every earlier entry. */
   readonly sequence: number
   /** Monotonic milliseconds. */
   readonly acceptedAt: number
-  /** Monotonic milliseconds until which the lease certainly holds. */
+  /** Monotonic time in milliseconds until which the lease certainly holds. */
   leasedUntil: number
   /**
    * Phase of the entry. Only a `held` entry runs and has its lease renewed. Results that arrive once it is `finished`
    * are ignored.
    */
   phase: 'claiming' | 'held' | 'completing' | 'finished' = 'claiming'
-  /** True once a 2xx was promised: from then on a duplicate is answered 200 here. */
+  /** True once a 2xx was promised: from then on a duplicate gets 200. */
   acknowledged = false
   /** Attempts begun. */
   attempts = 0
@@ -32,9 +32,9 @@ export class Entry {
   attempt: Attempt | undefined = undefined
   /** Set by the scheduler while the entry waits for a retry. */
   retryTimer: ReturnType<typeof setTimeout> | undefined = undefined
-  /** Answers the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
+  /** Replies to the request that waits for the handlers, with `acknowledge: 'after-processing'`. */
   reply: ((acceptance: AcceptResult) => void) | undefined = undefined
-  /** Releases a platform that was asked to wait. */
+  /** Settles the promise passed to `waitUntil`. */
   onFinished: (() => void) | undefined = undefined
 
   constructor(delivery: Delivery, token: string, leaseMs: number, sequence: number) {
@@ -49,8 +49,8 @@ export class Entry {
 }
 
 /**
- * Redis holds one shared object for each number below 10,000, so this fingerprint takes no memory there. In return one
- * changed body in 10,000 goes unreported; none runs twice.
+ * Reduces a fingerprint to 10,000 values. Redis holds one shared object for each number below that, so the fingerprint
+ * takes no memory there. In return one changed body in 10,000 goes unreported; none runs twice.
  */
 export function toStoredFingerprint(fingerprint: number): number {
   return (fingerprint >>> 0) % 10_000
@@ -75,7 +75,7 @@ export function stopRetryTimer(entry: Entry): void {
 /** Milliseconds until the next attempt after one that gave no result. */
 const FAULT_DELAY_MS = 1000
 
-/** The result of one attempt. A fault on this side must neither end the process nor stop the event. */
+/** Runs one attempt. A fault on this side must neither end the process nor stop the event. */
 export async function runGuarded(run: () => MaybePromise<AttemptResult>): Promise<AttemptResult> {
   try {
     return await run()

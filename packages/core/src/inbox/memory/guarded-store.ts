@@ -4,13 +4,13 @@ import type { Observer } from '../../observe/observation.ts'
 import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, StoreNotice } from '../dedupe-store.ts'
 
 const DEADLINE_MS = 1000
-/** A store may have to connect first. */
+/** Deadline of `start`, because a store may have to connect first. */
 const START_MS = 3000
 const SLOW_MS = 250
 
 /**
- * A store whose calls all end in time and are observed. Most client libraries wait forever when their server is gone;
- * the sender would wait with them and count a timeout.
+ * Wraps a store so that every call ends in time and is observed. Most client libraries wait forever if their server is
+ * gone; the sender would wait too and count a timeout.
  */
 export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
   readonly #store: DedupeStore
@@ -62,7 +62,7 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     return this.#guard('start', () => this.#store.start?.(report))
   }
 
-  /** Synchronous when the store is. `late` receives an answer that comes after the deadline. */
+  /** Synchronous if the store is. `late` receives a result that arrives after the deadline. */
   #guard<T>(operation: string, call: () => MaybePromise<T>, late?: (value: T) => void): MaybePromise<T> {
     let result: MaybePromise<T>
     try {
@@ -86,7 +86,7 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
   }
 
   #fail(operation: string, error: unknown): never {
-    // The receiver observes an inbox that could not start, whatever its kind.
+    // The receiver itself observes any inbox that fails to start.
     if (operation !== 'start') this.#observe({ kind: 'store_down', operation, error })
     throw error
   }

@@ -7,7 +7,7 @@ export interface LeaseRenewalParts {
   readonly entries: ReadonlyMap<string, Entry>
   readonly store: GuardedStore
   readonly leaseMs: number
-  /** Called for an entry that another process owns now. */
+  /** Called for an entry that another process now owns. */
   readonly onLost: (entry: Entry) => void
 }
 
@@ -16,12 +16,12 @@ const SLICE = 500
 /** Longer than a round takes, so that a slow round is not mistaken for a dead one. */
 const SLOW_ROUND_MS = 5000
 
-/** Renews every lease of this process at a third of its length, for as long as there are any. */
+/** Renews every lease of this process at a third of its duration, while there are any. */
 export class LeaseRenewal {
   readonly newToken: () => string = createTokens()
   readonly #parts: LeaseRenewalParts
   readonly #intervalMs: number
-  /** Set from one round to the end of the next. */
+  /** Set while a round is pending or running. */
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Time at which the timer is due, or its round last made progress. Monotonic milliseconds. */
   #dueAt = 0
@@ -49,8 +49,8 @@ export class LeaseRenewal {
   }
 
   /**
-   * Returns whether a round is pending or runs. On Workers it ends with the request that set its timer, and is then
-   * overdue.
+   * Returns whether a round is pending or running. On Workers a round ends with the request that set its timer, and is
+   * then overdue.
    */
   #isUnderWay(now: number): boolean {
     return this.#timer !== undefined && now < this.#dueAt + Math.max(this.#intervalMs, SLOW_ROUND_MS)
@@ -79,19 +79,19 @@ export class LeaseRenewal {
     const { token } = entry
     try {
       const isExtended = await store.extend(entry.key, token, leaseMs)
-      // Another token: an earlier round that was slow has taken the lease again.
+      // Another token: an earlier, slow round has taken the lease again.
       if (isExtended || entry.token !== token || entry.phase !== 'held' || (await this.#takeAgain(entry)))
         entry.leasedUntil = askedAt + leaseMs
       else if (entry.phase === 'held') onLost(entry)
     } catch {
-      // Observed by the guarded store. The lease may expire meanwhile; the next round learns who owns it then.
+      // Observed by the guarded store. The lease may expire meanwhile; the next round finds out who owns it.
     }
   }
 
   /**
-   * Returns whether the lease is ours again, or may still be. It can be gone without a new owner: the store was restarted
-   * empty, or this process was suspended. The new token is known before the claim, because the store may apply a claim
-   * whose answer is lost, and the next round must not take that lease for another process's.
+   * Returns whether the lease is ours again, or may still be. A lease can vanish without a new owner: the store
+   * restarted empty, or this process was suspended. The new token is stored before the claim: the store may apply a
+   * claim whose reply is lost, and the next round must recognize that lease as ours.
    */
   async #takeAgain(entry: Entry): Promise<boolean> {
     const { store, leaseMs } = this.#parts

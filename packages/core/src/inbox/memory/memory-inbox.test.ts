@@ -34,7 +34,7 @@ describe('the inbox', () => {
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
     await expect(second.receiver.start()).rejects.toThrow(
-      "Option 'inbox': it serves another receiver already, whose handlers would get these events.",
+      "Option 'inbox': it already serves another receiver, whose handlers would get these events.",
     )
     expect((await first.send()).status).toBe(202)
     expect(await second.send()).toMatchObject({ status: 503, code: 'inbox_unavailable' })

@@ -22,20 +22,20 @@ import type { State } from './state.ts'
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
   /**
-   * Store of handled ids. Default: this process's memory, bounded like `memoryStore()`; `redisStore` shares them among
-   * processes.
+   * Store of handled ids. Default: this process's memory, bounded like `memoryStore()`. `redisStore` shares the ids
+   * among processes.
    */
   readonly store?: DedupeStore | undefined
   /**
-   * Duration of a claim without renewal, and so the time for which other processes refuse an event whose process
-   * crashed. Renewed at a third of it while the event waits or runs. Default `'60s'`.
+   * Duration of a claim without renewal, and so how long other processes refuse an event whose process crashed. The
+   * claim is renewed at a third of this while the event waits or runs. Default `'60s'`.
    */
   readonly lease?: Duration | undefined
 }
 
 /**
- * The default inbox, in the memory of this process. An event that it acknowledged and has not handled is lost when the
- * process dies: the sender does not repeat it. `acknowledge: 'after-processing'` or a durable inbox loses nothing.
+ * Default inbox, in this process's memory. If the process dies, events that were acknowledged but not handled are lost:
+ * the sender does not repeat them. `acknowledge: 'after-processing'` or a durable inbox loses nothing.
  *
  * @example
  * createReceiver({ secret, inbox: memoryInbox({ lease: '20s' }) })
@@ -53,7 +53,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       return accept(state, delivery)
     },
     async start(run, policy) {
-      // Checked here too: two copies of this library do not know each other's receivers.
+      // Checked here too: two copies of this library cannot see each other's receivers.
       if (state !== undefined)
         throw new ConfigurationError('inbox', state.isDraining ? CLOSED : OWNED_BY_ANOTHER)
       state = createState(parts, run, policy)
@@ -87,9 +87,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 }
 
-/** The parts of an inbox that is not started yet. */
+/** Parts of an inbox before it starts. */
 interface Parts extends Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> {
-  /** The inbox's own, or those of the store that the user gave. */
+  /** The inbox's own ids, or the user's store. */
   readonly ids: DedupeStore | SeenIds
 }
 

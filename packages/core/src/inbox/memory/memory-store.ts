@@ -5,8 +5,8 @@ import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * Maximum number of remembered events. Beyond it the oldest are forgotten, and a redelivery of one of those would
-   * run again. Default 1,000,000, up to 180 bytes each, allocated as they come. At most 8,388,608.
+   * Maximum number of remembered events. Beyond it the oldest are forgotten, and their redeliveries would run again.
+   * Default 1,000,000, at most 8,388,608. Each takes up to 180 bytes, allocated as needed.
    */
   readonly maxIds?: number | undefined
   /** Maximum number of leases at one time. Beyond it a claim returns `full`. Default 1,000,000, at most 8,388,608. */
@@ -14,9 +14,9 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * The store of handled ids for one process, which several inboxes of it may share. Leases have a map of their own: the bounded set of handled ids
- * can forget, but a claim in flight is never evicted. Time is the process's monotonic clock, so that a change of the
- * wall clock neither ends a lease nor keeps an id.
+ * Store of handled ids for one process; several of its inboxes may share it. Leases have a separate map: the bounded
+ * set of handled ids may forget, but a claim in flight is never evicted. Uses the process's monotonic clock, so that a
+ * change of the wall clock neither ends a lease nor extends a retention.
  *
  * @example
  * createReceiver({ secret, store: memoryStore({ maxIds: 100_000 }) })

@@ -19,7 +19,7 @@ const policy: ProcessingPolicy = {
   logger: { info() {}, warn() {}, error() {} },
 }
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
-const FULL: AcceptResult = { outcome: 'full', detail: 'the concurrency is reached' }
+const FULL: AcceptResult = { outcome: 'full', detail: 'the concurrency limit is reached' }
 const COMPLETED: AttemptResult = { outcome: 'completed' }
 const RETRY: AttemptResult = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
 const DEAD: AttemptResult = { outcome: 'dead', error: new Error('no use'), notified: true }

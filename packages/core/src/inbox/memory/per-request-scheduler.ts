@@ -16,19 +16,21 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 
 /**
  * Scheduler for Workers, where promises, timers and connections end with the request that made them. An attempt started
- * in the turn of another request would end with that one, silently. So nothing is queued: each request runs its own
- * event, an event without room stays with its sender, and an attempt that should have ended by the clock counts as
- * over.
+ * by another request would silently end with it. So nothing is queued: each request runs its own event, an event
+ * without room stays with its sender, and an attempt past its time limit counts as over.
  */
 export class PerRequestScheduler implements Scheduler {
   readonly #parts: SchedulerParts
-  /** An attempt that is older is over, even if its result never came. */
+  /** Age in milliseconds beyond which an attempt counts as over, even without a result. */
   readonly #limitMs: number
-  /** Monotonic milliseconds when each entry last showed a sign of life: in the future while it waits for a retry. */
+  /**
+   * Monotonic time in milliseconds at which each entry last showed a sign of life; in the future while it waits for a
+   * retry.
+   */
   readonly #lastSeenAt = new Map<Entry, number>()
-  /** Entries that take one of the `concurrency` places. */
+  /** Entries that occupy one of the `concurrency` slots. */
   readonly #running = new Set<Entry>()
-  /** Entry that runs, or waits for a retry, for each ordering key. */
+  /** Entry of each ordering key that runs or waits for a retry. */
   readonly #keyHolders = new Map<string, Entry>()
   #nextSweepAt = 0
 
@@ -58,7 +60,7 @@ export class PerRequestScheduler implements Scheduler {
     const key = entry.delivery.order?.key
     if (key !== undefined && this.#keyHolders.has(key))
       return { outcome: 'in_flight', retryAfterMs: KEY_TAKEN_MS }
-    if (!this.#hasRoom()) return { outcome: 'full', detail: 'the concurrency is reached' }
+    if (!this.#hasRoom()) return { outcome: 'full', detail: 'the concurrency limit is reached' }
     if (key !== undefined) this.#keyHolders.set(key, entry)
     this.#takePlace(entry)
     return undefined

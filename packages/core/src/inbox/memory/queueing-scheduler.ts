@@ -9,7 +9,10 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   return new QueueingScheduler(parts)
 }
 
-/** Scheduler for platforms where requests share turns: queues entries, and starts the next one when an attempt ends. */
+/**
+ * Scheduler for platforms where one request may run another's event: queues entries, and starts the next one when an
+ * attempt ends.
+ */
 export class QueueingScheduler implements Scheduler {
   readonly #parts: SchedulerParts
   readonly #queue = new ReadyQueue<Entry>()
@@ -46,7 +49,7 @@ export class QueueingScheduler implements Scheduler {
     if (this.#queue.remove(entry)) this.#scheduleRun()
   }
 
-  /** Schedules a run after the replies of the current turn: an attempt must not delay an acknowledgement. */
+  /** Schedules a run after the current turn's replies: an attempt must not delay an acknowledgement. */
   #scheduleRun(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -76,15 +79,15 @@ export class QueueingScheduler implements Scheduler {
 
 /** Entries of one ordering key. */
 class KeyQueue<E> {
-  /** The oldest `created_at` first; those of one instant in the order of arrival. */
+  /** Oldest `created_at` first; equal times in order of arrival. */
   readonly waiting: E[] = []
-  /** The entry that has the key: from the start of its first attempt until it is finished. */
+  /** Entry that holds the key, from the start of its first attempt until it is finished. */
   holder: E | undefined = undefined
 }
 
 /**
- * Entries in the order of their attempts: first in, first out. Those of one ordering key run one at a time, the oldest
- * waiting one first. An entry that waits for a retry keeps its key, so that no later one overtakes it.
+ * Queue of entries for their next attempt: first in, first out. Entries of one ordering key run one at a time, oldest
+ * first. An entry that waits for a retry keeps its key, so that no later one overtakes it.
  */
 export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
   /** Entries without an ordering key, and keys whose oldest entry may run. */
@@ -102,7 +105,8 @@ export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
     this.#byKey.set(key, queue)
     if (queue.holder === entry) {
       queue.holder = undefined
-      // Goes to the front, whatever its age: one of the same instant, or a late older one, arrived after it.
+      // Goes to the front, whatever its age: entries of the same instant, and older ones that came late, arrived after
+      // it.
       queue.waiting.unshift(entry)
       this.#ready.push(queue)
     } else {
@@ -111,7 +115,7 @@ export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
     }
   }
 
-  /** Returns the next entry that may run now, and gives it its key. */
+  /** Returns the next entry that may run now, which then holds its key. */
   shift(): E | undefined {
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
       if (!(next instanceof KeyQueue)) return next
@@ -121,7 +125,7 @@ export class ReadyQueue<E extends Pick<Entry, 'delivery'>> {
     return undefined
   }
 
-  /** Removes a finished entry. Returns whether another one may run because of that. */
+  /** Removes a finished entry. Returns whether that lets another one run. */
   remove(entry: E): boolean {
     const key = entry.delivery.order?.key
     const queue = key === undefined ? undefined : this.#byKey.get(key)
@@ -146,10 +150,10 @@ function insertByAge<E extends Pick<Entry, 'delivery'>>(waiting: E[], entry: E):
   waiting.splice(before + 1, 0, entry)
 }
 
-/** First in, first out, at the same cost however long it is. */
+/** First-in, first-out queue with constant cost at any length. */
 class Fifo<T> {
   #newest: T[] = []
-  /** The oldest one last. */
+  /** Oldest last. */
   #oldest: T[] = []
 
   push(value: T): void {

@@ -8,11 +8,11 @@ export interface Scheduler {
   /** Attempts that are running. */
   readonly active: number
   /**
-   * Entries that can no longer finish: their request is gone, and its promises and timers with it. Only if one
-   * request cannot go on in the turn of another.
+   * Entries that can no longer finish: their request is gone, along with its promises and timers. Only on platforms
+   * that tie work to its request.
    */
   overdue?(): readonly Entry[]
-  /** Keeps a place for an entry that has yet to be claimed, or answers why it stays with its sender. */
+  /** Reserves a slot for an entry before its claim, or returns why the event stays with its sender. */
   reserve?(entry: Entry): AcceptResult | undefined
   /** Starts an attempt as soon as there is room: the first one, or a retry. Cancels the wait for a retry. */
   enqueue(entry: Entry): void
@@ -24,7 +24,7 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'handlerTimeoutMs'>
-  /** Runs one attempt. Neither throws nor rejects; should it all the same, the event is attempted again. */
+  /** Runs one attempt. Should neither throw nor reject; if it does, the event is attempted again. */
   readonly run: (entry: Entry) => MaybePromise<AttemptResult>
   /** Called when an attempt has ended. Does not throw. */
   readonly apply: (result: AttemptResult, entry: Entry) => void

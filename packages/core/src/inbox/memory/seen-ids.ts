@@ -4,20 +4,20 @@ import type { Claim, CompleteOptions, StoreNotice } from '../dedupe-store.ts'
 import type { InboxStore } from './state.ts'
 
 /**
- * Half of what a `Map` of V8 has room for. It reuses the room of deleted keys only when they are half of it: with more
- * ids or claims than this, steady traffic would eventually make it throw. perf: note 20.
+ * Half the capacity of a V8 `Map`. V8 reuses the space of deleted keys only once they fill half the map: with more ids
+ * or claims, steady traffic would eventually make the map throw. perf: note 20.
  */
 export const MAX_ENTRIES: number = 2 ** 23
 export const DEFAULT_ENTRIES: number = 1_000_000
 const CLAIMED: Claim = { outcome: 'claimed' }
-/** Monotonic milliseconds, and never 0, which `lru-cache` takes for no time. */
+/** Monotonic milliseconds, never 0, which `lru-cache` treats as unset. */
 const perf = { now: (): number => performance.now() + 1 }
 
 /**
- * Ids of handled events with the fingerprint of their bytes, each for a time of its own, a bounded number of them.
+ * Bounded set of handled events' ids, each with its body's fingerprint and its own retention.
  *
- * By itself it is the store of an inbox that shares its ids with nothing. The inbox's entries are then the only leases,
- * and none can be lost. `memoryStore` adds leases that several inboxes may compete for.
+ * Used alone, it is the store of an inbox that shares its ids with no other. The inbox's entries are then the only
+ * leases, and none can be lost. `memoryStore` adds leases for which several inboxes may compete.
  */
 export class SeenIds implements InboxStore {
   readonly #ids: LRUCache<string, number>
@@ -29,7 +29,7 @@ export class SeenIds implements InboxStore {
 
   constructor(max: number = DEFAULT_ENTRIES) {
     this.#ids = new LRUCache({
-      // Allocates as ids come, which `max` would not.
+      // Allocates as ids arrive; `max` would preallocate.
       maxSize: max,
       sizeCalculation: () => 1,
       perf,
@@ -46,12 +46,14 @@ export class SeenIds implements InboxStore {
     return fingerprint === undefined ? CLAIMED : { outcome: 'completed', fingerprint }
   }
 
-  /** The fingerprint of an id that is remembered. Ids leave in the order of their arrival, however often they are read. */
+  /**
+   * Returns the fingerprint of a remembered id. Reading does not postpone its eviction: ids leave in order of arrival.
+   */
   handled(key: string): number | undefined {
     return this.#isLive(key) ? this.#ids.peek(key) : undefined
   }
 
-  /** Remembers an id from now on. Without room, the one that was remembered first makes way. */
+  /** Remembers an id from now on. A full set evicts its oldest id. */
   complete(key: string, _token: string, { fingerprint, retentionMs }: CompleteOptions): boolean {
     this.#ids.set(key, fingerprint, { ttl: retentionMs })
     return true
@@ -65,7 +67,7 @@ export class SeenIds implements InboxStore {
     return this.#isLive(key) && this.#ids.delete(key)
   }
 
-  /** `report` is called when an id made room for another before its time was over. */
+  /** Registers `report`, which is called when an id is evicted before its retention ends. */
   start(report: (notice: StoreNotice) => void): void {
     this.#report = report
   }

@@ -9,7 +9,7 @@ import type { Scheduler } from './scheduler.ts'
 /** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
 export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'extend'>>
 
-/** State of a started inbox. Accepting, completing and draining are functions of it. */
+/** State of a started inbox. Accepting, completing and draining operate on it. */
 export interface State {
   readonly run: ProcessEvent
   readonly policy: ProcessingPolicy
@@ -18,24 +18,24 @@ export interface State {
   /** Absent if the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
-  /** Counts the events that come and end, by minute. */
+  /** Counts received and finished events by minute. */
   readonly minutes: {
     add(what: 'received' | 'handled' | 'deadLettered'): void
     list(): readonly MinuteCount[]
   }
   readonly leaseMs: number
-  /** Events that are not finished, by key, the oldest first. */
+  /** Unfinished events by key, oldest first. */
   readonly entries: Map<string, Entry>
   /** Total size of the bodies in `entries`. */
   bytes: number
-  /** Set by the drain where retries are ours. The worker reads it when an attempt ends. */
+  /** Set by the drain if retries are the inbox's, not the sender's. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
   /** Sequence number of the next entry. */
   sequence: number
   isDraining: boolean
-  /** Ids of acknowledged events that the drain gave up. */
+  /** Ids of acknowledged events that the drain gave up on. */
   readonly lost: string[]
-  /** The host, until it was warned of that it freezes events which were acknowledged. */
+  /** Host that freezes acknowledged events; cleared once the warning is logged. */
   freezingHost: string | undefined
   /** Stops the check at process exit, once nothing can be lost any more. */
   stopWatchingExit: () => void

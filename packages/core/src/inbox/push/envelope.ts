@@ -1,16 +1,16 @@
 import type { Delivery, SerialOrder } from '../delivery.ts'
 import { type TraceContext, traceContext } from '../trace-context.ts'
 
-/** One event, as an engine keeps it. */
+/** Event as stored by an engine. */
 export interface Envelope {
   readonly delivery: Delivery
-  /** That have ended, crashes of earlier messages included. */
+  /** Attempts that have ended, including crashes of earlier messages. */
   readonly attempts: number
-  /** Rest of a delay that was too long for one publication. */
+  /** Remainder of a delay that was too long for one publication. */
   readonly waitMs: number
 }
 
-/** Why an event is a dead letter, for people who look into the message. */
+/** Reason why an event is a dead letter, for people who inspect the message. */
 export interface Death {
   readonly reason: string
   readonly attempts: number
@@ -36,7 +36,7 @@ interface Head extends TraceContext {
 const VERSION = 1
 const NEWLINE = 10
 
-/** A line of JSON, then the exact bytes that were signed. */
+/** Writes a line of JSON, then the exact signed bytes. */
 export function writeEnvelope({ delivery, attempts, waitMs }: Envelope, dead?: Death): Uint8Array {
   const { key, namespace, id, type, fingerprint, receivedAt, body, order, trace } = delivery
   const about = { v: VERSION, key, namespace, id, type, fingerprint, receivedAt, attempts, waitMs }
@@ -47,7 +47,10 @@ export function writeEnvelope({ delivery, attempts, waitMs }: Envelope, dead?: D
   return message
 }
 
-/** `'later_version'`: a later release wrote it. `undefined`: another producer did, or it is damaged. */
+/**
+ * Parses an envelope. Returns `'later_version'` if a later release wrote it, and `undefined` if another producer did or
+ * it is damaged.
+ */
 export function readEnvelope(bytes: Uint8Array): Envelope | 'later_version' | undefined {
   const end = bytes.indexOf(NEWLINE)
   if (end < 0) return undefined

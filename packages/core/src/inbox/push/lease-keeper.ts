@@ -12,7 +12,7 @@ export interface LeaseKeeperParts {
 export class LeaseKeeper {
   readonly #parts: LeaseKeeperParts
   #token: string
-  /** Monotonic milliseconds until which the lease certainly holds. */
+  /** Monotonic time in milliseconds until which the lease certainly holds. */
   #until = 0
   #timer: ReturnType<typeof setInterval> | undefined
 
@@ -21,7 +21,7 @@ export class LeaseKeeper {
     this.#token = parts.newToken()
   }
 
-  /** `undefined` when the store fails. */
+  /** Claims the lease. `undefined` if the store fails. */
   async claim(): Promise<Claim | undefined> {
     const { store, key, leaseMs } = this.#parts
     const askedAt = performance.now()
@@ -35,7 +35,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Renews it at a third of its length until `stop`. */
+  /** Renews the lease at a third of its duration until `stop`. */
   keep(onLost: () => void): void {
     this.#timer = setInterval(() => void this.#renew(onLost), this.#parts.leaseMs / 3)
   }
@@ -49,7 +49,7 @@ export class LeaseKeeper {
     return Promise.resolve(this.#parts.store.complete(this.#parts.key, this.#token, completion))
   }
 
-  /** So that the next attempt need not wait for its end. Never rejects. */
+  /** Releases the lease, so that the next attempt need not wait until it expires. Never rejects. */
   async release(): Promise<void> {
     try {
       await this.#parts.store.release(this.#parts.key, this.#token)
@@ -68,7 +68,7 @@ export class LeaseKeeper {
     try {
       if (!(await store.extend(key, this.#token, leaseMs))) {
         if (this.#timer === undefined) return
-        // It can be gone without a new owner: the store was restarted empty, or this process was suspended.
+        // The lease can vanish without a new owner: the store restarted empty, or this process was suspended.
         this.#token = newToken()
         const claim = await store.claim(key, this.#token, { leaseMs })
         if (claim.outcome !== 'claimed') {
@@ -79,7 +79,7 @@ export class LeaseKeeper {
       }
       this.#until = askedAt + leaseMs
     } catch {
-      // Observed by the guarded store. The next round learns who owns it then.
+      // Observed by the guarded store. The next round finds out who owns the lease.
     }
   }
 }

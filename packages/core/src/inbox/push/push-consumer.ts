@@ -16,7 +16,7 @@ import type { Publication, PushEngine, PushMessage, PushOutcome } from './push-e
 
 export interface PushConsumerParts {
   readonly engine: PushEngine
-  /** Absent where the process only receives. */
+  /** Absent if the process only receives. */
   readonly store: GuardedStore | undefined
   readonly leaseMs: number
   readonly run: ProcessEvent
@@ -24,14 +24,17 @@ export interface PushConsumerParts {
 }
 
 const DONE: PushOutcome = { outcome: 'done' }
-/** While the store of ids, or the engine, fails. */
+/** Delay of redeliveries while the id store or the engine fails. */
 const UNAVAILABLE_MS = 30_000
 const MOST_UNAVAILABLE_MS = 900_000
-/** A message of a later release may be for another process: it is given back so often before it is a dead letter. */
+/**
+ * Delivery at which a message from a later release becomes a dead letter. Until then it goes back, because another
+ * process may be able to read it.
+ */
 const MAX_LATER_VERSION = 5
-/** Characters of an error that a dead letter carries. */
+/** Maximum length of the error text in a dead letter. */
 const MAX_REASON = 1000
-/** How long withdrawn attempts may take to end. */
+/** Time for withdrawn attempts to end. */
 const GRACE_MS = 1000
 const FIRST_COMPLETION_DELAY_MS = 250
 
@@ -41,9 +44,9 @@ export function groupOf({ order, key }: Delivery): string {
 }
 
 /**
- * Steps 10 and 11 where the engine calls: from a message to what becomes of it. An event that gets another attempt is
- * published again with the number of its attempts, and its old message is removed. So how often the engine has handed out one
- * message tells how often its process died, and neither a retry nor an outage uses up what the engine allows.
+ * Steps 10 and 11 for engines that call a consumer: from a message to its outcome. An event that gets another attempt
+ * is published again with its attempt count, and its old message is removed. So the delivery count of one message is
+ * the number of times its process died, and neither retries nor outages use up the engine's limit.
  */
 export class PushConsumer {
   readonly #parts: PushConsumerParts
@@ -51,7 +54,7 @@ export class PushConsumer {
   readonly #running = new Map<Attempt, Promise<PushOutcome>>()
   #isDraining = false
   readonly #conflicted = onceAMinute((id: string, more) => {
-    const message = `Event ${id} came again with other bytes${more}; it is not run again.`
+    const message = `Event ${id} came again with different bytes${more}; it is not run again.`
     this.#parts.policy.logger.warn({ event: id }, message)
   })
 
@@ -63,7 +66,7 @@ export class PushConsumer {
     return this.#parts.policy.concurrency
   }
 
-  /** In the background: while the store is away, events wait. */
+  /** Starts the store in the background: events wait while it is unavailable. */
   startStore(): void {
     const { store, policy } = this.#parts
     const failed = (error: unknown): void => policy.observe({ kind: 'store_down', operation: 'start', error })
@@ -90,7 +93,7 @@ export class PushConsumer {
     return consuming.finally(() => this.#running.delete(attempt))
   }
 
-  /** Waits for what runs, then withdraws it. Its messages go back. */
+  /** Waits for running attempts, then withdraws the rest. Their messages go back. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true
     const ended = Promise.all(this.#running.values())
@@ -126,7 +129,7 @@ export class PushConsumer {
   #attemptAt({ attempts }: Envelope, { deliveries }: PushMessage): Attempt {
     const { engine, policy } = this.#parts
     const before = deliveries - 1
-    // There the engine's count holds failures as well as crashes.
+    // Counts failures as well as crashes if the engine keeps messages in order.
     const crashes = engine.inOrder === true ? Math.max(0, deliveries - policy.retry.attempts) : before
     const decision: CrashDecision = crashPolicy(crashes)
     const begun = attempts + before
@@ -159,13 +162,16 @@ export class PushConsumer {
     }
   }
 
-  /** An engine in order counts each hand-out as an attempt: there an outage waits longer each time. */
+  /**
+   * Delay in an outage. It grows if the engine keeps messages in order, because that counts each delivery as an
+   * attempt.
+   */
   #outageMs(deliveries: number): number {
     const factor = this.#parts.engine.inOrder === true ? 2 ** Math.min(10, deliveries - 1) : 1
     return Math.min(MOST_UNAVAILABLE_MS, UNAVAILABLE_MS * factor)
   }
 
-  /** Until the id is remembered, only the lease keeps a redelivery from running again. */
+  /** Retries until the id is remembered: until then, only the lease keeps a redelivery from running again. */
   async #complete(delivery: Delivery, lease: LeaseKeeper): Promise<PushOutcome> {
     const { policy } = this.#parts
     const completion = {
@@ -194,13 +200,13 @@ export class PushConsumer {
     const { leaseMs } = this.#parts
     if (result.outcome === 'dead') return this.#bury(envelope, result, attempt)
     const { abortReason } = attempt
-    // Withdrawn, so it does not count. Whoever has the lease now may finish meanwhile.
+    // A withdrawn attempt does not count. The lease's new owner may finish meanwhile.
     if (abortReason?.code === 'lease_lost') return this.#again(envelope, leaseMs)
     if (abortReason?.code === 'drain_timeout') return this.#again(envelope, 0)
     return this.#again({ ...envelope, attempts: attempt.number }, result.delayMs)
   }
 
-  /** Lets an event wait, as a new message where that is possible. */
+  /** Delays an event, as a new message if possible. */
   async #again(envelope: Envelope, delayMs: number): Promise<PushOutcome> {
     const { engine } = this.#parts
     if (engine.inOrder === true) return { outcome: 'later', delayMs: Math.min(delayMs, engine.maxDelayMs) }
@@ -212,7 +218,7 @@ export class PushConsumer {
     })
   }
 
-  /** Keeps an event as a dead letter. Moved back as it is, it begins at its first attempt. */
+  /** Keeps an event as a dead letter. Moved back unchanged, it starts at its first attempt. */
   #bury(
     { delivery }: Envelope,
     { error, notified }: Extract<AttemptResult, { outcome: 'dead' }>,
@@ -234,7 +240,7 @@ export class PushConsumer {
     return this.#keepDead(message, groupOf(delivery))
   }
 
-  /** Poison: no handler can run for it, and each further delivery would end here again. */
+  /** Handles a poison message: no handler can run for it, and each further delivery would end here again. */
   async #unreadable(
     { id, body, deliveries }: PushMessage,
     why: 'later_version' | undefined,
@@ -244,7 +250,7 @@ export class PushConsumer {
       return { outcome: 'later', delayMs: UNAVAILABLE_MS }
     const cause =
       why === undefined ? 'another producer sent it, or it is damaged' : 'a later release wrote it'
-    const fate = engine.keepDead === undefined ? 'It is removed' : 'It goes to the dead letters as it is'
+    const fate = engine.keepDead === undefined ? 'It is removed' : 'It is dead-lettered unchanged'
     policy.logger.error(
       { code: 'message_unreadable', message: id },
       `Message ${id} of ${engine.location} cannot be read: ${cause}. ${fate}.`,
@@ -257,7 +263,10 @@ export class PushConsumer {
     return this.#publish(publication => engine.keepDead!(message, publication), { delayMs: 0, group })
   }
 
-  /** The old message is removed only when the engine has confirmed the new one. Otherwise the engine itself tries again. */
+  /**
+   * Publishes a message. The old one is removed only once the engine has confirmed the new one; otherwise the engine
+   * itself tries again.
+   */
   async #publish(
     publish: (publication: Publication) => Promise<void>,
     publication: Publication,
@@ -273,7 +282,7 @@ export class PushConsumer {
   }
 
   #logDropped(id: string, err: unknown): void {
-    const message = `Event ${id} gets no further attempt, and nothing keeps it: give the inbox a queue for dead letters, or keep it in onDeadLetter.`
+    const message = `Event ${id} is dropped after its last attempt: give the inbox a dead-letter queue, or save the event in onDeadLetter.`
     this.#parts.policy.logger.error({ code: 'dead_letter_dropped', event: id, err }, message)
   }
 }

@@ -1,51 +1,51 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { InboxStats, ProcessingPolicy } from '../inbox.ts'
 
-/** A queue that keeps messages and calls a consumer with them. It keeps bytes and does not look into them. */
+/** Queue that stores messages and calls a consumer with them. It treats them as opaque bytes. */
 export interface PushEngine {
-  /** For messages: `queue 'webhooks'`. Never holds a password. */
+  /** Name for log and error texts: `queue 'webhooks'`. Never contains a password. */
   readonly location: string
-  /** Bytes of one message at most. Read at each acceptance. */
+  /** Maximum bytes of one message. Read at each acceptance. */
   readonly maxBytes: number
-  /** How many of them a message takes, where that is not its length. */
+  /** Number of those bytes that a message takes, if not its length. */
   sizeOf?(message: Uint8Array): number
   /** Longest delay of one publication. A longer wait takes several. */
   readonly maxDelayMs: number
   /**
-   * Messages of one group come one at a time, in order. One that is retried stays where it is, because one that is
-   * published again goes to the end of its group.
+   * True if messages of one group arrive one at a time, in order. A retried message stays in place, because publishing
+   * it again would move it to the end of its group.
    */
   readonly inOrder?: boolean
-  /** Resolves when the engine has confirmed that it keeps the message. */
+  /** Resolves once the engine has confirmed that it stored the message. */
   publish(message: Uint8Array, about: Publication): Promise<void>
-  /** Keeps a message that gets no further attempt. Absent: nothing does. */
+  /** Stores a message that gets no further attempt. If absent, such messages are dropped. */
   keepDead?(message: Uint8Array, about: Publication): Promise<void>
-  /** Rejects when the engine cannot work as the policy wants. */
+  /** Rejects if the engine cannot work under the policy. */
   start?(policy: ProcessingPolicy): MaybePromise<void>
-  /** Stops what calls the consumer from within this process. */
+  /** Stops calling the consumer from within this process. */
   stop?(): MaybePromise<void>
   stats?(): MaybePromise<InboxStats>
 }
 
-/** How one message is published. */
+/** Options for publishing one message. */
 export interface Publication {
   readonly delayMs: number
-  /** Events of one group run one at a time. Without `serializeBy` every event is a group of its own. */
+  /** Events of one group run one at a time. Without `serializeBy` every event is its own group. */
   readonly group: string
 }
 
-/** A message, as an engine hands it out. */
+/** Message as delivered by an engine. */
 export interface PushMessage {
-  /** The engine's own name for it, for the log. */
+  /** The engine's own id of the message, for the log. */
   readonly id: string
   readonly body: Uint8Array
-  /** How often the engine has handed it out, this time included. */
+  /** Number of deliveries of this message, this one included. */
   readonly deliveries: number
 }
 
 /** Instruction to the engine about a message. */
 export type PushOutcome =
-  /** Remove it: it is handled, or kept elsewhere. */
+  /** Remove the message: its event is handled, or kept elsewhere. */
   | { readonly outcome: 'done' }
-  /** Keep it, and hand it out again after the delay. */
+  /** Keep the message, and deliver it again after the delay. */
   | { readonly outcome: 'later'; readonly delayMs: number }

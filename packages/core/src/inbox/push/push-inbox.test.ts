@@ -102,7 +102,7 @@ describe('accept', () => {
     expect(published).toEqual([])
     expect(seen).toContainEqual(
       expect.objectContaining({
-        detail: expect.stringMatching(/^with \d+ bytes it does not fit .* 500 bytes at most$/),
+        detail: expect.stringMatching(/^its message of \d+ bytes exceeds the limit of .* 500 bytes$/),
       }),
     )
   })
@@ -127,7 +127,7 @@ describe('an event', () => {
     expect(attempts).toEqual([1])
     expect(seen).toContainEqual(expect.objectContaining({ kind: 'duplicate', conflict: true }))
     expect(logger.lines.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('with other bytes'),
+      expect.stringContaining('with different bytes'),
     )
   })
 
@@ -362,7 +362,9 @@ describe('what it refuses', () => {
 
   it('says where its dead letters are', async () => {
     const { receiver } = setup()
-    await expect(receiver.deadLetters.list()).rejects.toThrow("queue 'events' does not tell its dead letters")
+    await expect(receiver.deadLetters.list()).rejects.toThrow(
+      "queue 'events' does not report its dead letters",
+    )
     await expect(receiver.stats()).rejects.toThrow('how many events wait')
   })
 })

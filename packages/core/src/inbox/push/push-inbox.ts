@@ -19,24 +19,24 @@ export interface PushInboxParts {
   readonly leaseMs: number
   readonly defaultRetry: NonNullable<Inbox['defaultRetry']>
   readonly cannotSerialize?: string
-  /** Throws for what this engine cannot do. */
+  /** Throws for options that this engine does not support. */
   readonly checkOptions?: (options: CheckedOptions) => void
 }
 
 /** An inbox whose engine calls the consumer. */
 export interface PushInbox extends Inbox {
-  /** Runs one attempt at the event of a message. Never rejects. Throws where the receiver only receives. */
+  /** Runs one attempt at a message's event. Rejects only if the receiver only receives; throws before its start. */
   consume(message: PushMessage): Promise<PushOutcome>
-  /** How many messages of a batch may be consumed at a time. */
+  /** Maximum number of a batch's messages to consume at a time. */
   readonly concurrency: number
 }
 
 const PUBLISH_MS = 2000
-/** Bytes by which the head of an envelope may grow until the event is handled. */
+/** Bytes by which the head of an envelope may grow before the event is handled. */
 const RESERVED_BYTES = 64
 const NOT_STARTED = 'start() must come before the first event'
 
-/** Makes an inbox of an engine that keeps messages and calls a consumer with them. */
+/** Creates an inbox from an engine that stores messages and calls a consumer with them. */
 export function createPushInbox(parts: PushInboxParts): PushInbox {
   const { engine, store, defaultRetry, cannotSerialize } = parts
   let consumer: PushConsumer | undefined
@@ -48,7 +48,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     durable: true,
     location: engine.location,
     defaultRetry,
-    // The engine bounds itself, and refuses when it is full.
+    // The engine has its own limits, and refuses when it is full.
     defaultCapacity: MAX_CAPACITY,
     ...(cannotSerialize !== undefined && { cannotSerialize }),
     checkOptions(options) {
@@ -84,14 +84,14 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
 
 const MAX_CAPACITY = 1_000_000_000
 const NO_STORE =
-  'is needed where events are handled, because an engine may call its consumer twice for one event: pass a store that all consumers share, or set concurrency: 0 in a process that only receives'
-const NO_CAPACITY = 'leave it out: the engine keeps the events, and has bounds of its own'
+  'is required if events are handled here, because an engine may deliver one event twice: pass a store that all consumers share, or set concurrency: 0 in a process that only receives'
+const NO_CAPACITY = 'leave it out: the engine stores the events, and has its own limits'
 
 async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptResult> {
   const message = writeEnvelope({ delivery, attempts: 0, waitMs: 0 })
   const size = engine.sizeOf?.(message) ?? message.length
   if (size + RESERVED_BYTES > engine.maxBytes) {
-    const detail = `with ${size} bytes it does not fit into a message of ${engine.location}, ${engine.maxBytes} bytes at most`
+    const detail = `its message of ${size} bytes exceeds the limit of ${engine.location}, ${engine.maxBytes} bytes`
     return { outcome: 'too_large', detail }
   }
   try {
@@ -99,18 +99,18 @@ async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptRes
     await withDeadline(publishing, { operation: 'publish', ms: PUBLISH_MS })
     return ACCEPT_RESULTS.accepted
   } catch (cause) {
-    // The engine may have it all the same: the store of ids recognises what the sender then repeats.
+    // The engine may have stored it anyway: the id store recognizes the sender's retry.
     return { outcome: 'unavailable', code: 'inbox_unavailable', cause }
   }
 }
 
-/** The engine keeps them, and only its own tools look into it. */
+/** Refuses every call: the engine keeps the dead letters, and only its own tools can read them. */
 function deadLettersIn(engine: PushEngine): DeadLetterStore {
   const refuse = () => unknown('its dead letters', engine)
   return { list: refuse, get: refuse, redrive: refuse, discard: refuse }
 }
 
 async function unknown(what: string, { location }: PushEngine): Promise<never> {
-  const message = `The ${location} does not tell ${what}: ask the tools of its platform.`
+  const message = `The ${location} does not report ${what}: use its platform's own tools.`
   throw new AckhookError('inbox_unavailable', message)
 }

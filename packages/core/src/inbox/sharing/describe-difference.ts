@@ -3,7 +3,9 @@ import type { HandlerSharing, PublishedHandlers } from '../presence.ts'
 const MOST_NAMED = 5
 const LONGEST_NAME = 60
 
-/** Describes for an operator how the types differ that processes on one inbox handle. `undefined` if they do not. */
+/**
+ * Describes for an operator how the processes on one inbox differ in the types they handle. `undefined` if they do not.
+ */
 export function describeDifference(
   own: PublishedHandlers,
   others: readonly PublishedHandlers[],
@@ -12,11 +14,11 @@ export function describeDifference(
   const mine = new Set(namesOf(own))
   const theirs = new Set(others.flatMap(namesOf))
   const onlyThere = [...theirs].filter(name => !mine.has(name))
-  // Lists patterns that some other process lacks, an older one of a deployment for example.
+  // Lists patterns that some other process lacks, such as an older one during a deployment.
   const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
   if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
   const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'
-  return `Processes on ${location} handle different types: ${listOf(onlyHere)} here and not in all others, ${listOf(onlyThere)} only in others. Events wait for the process with the more specific handler. During a deployment this is as it should be. Two services need a file or queue each: on one, with one namespace (here ${where}), each takes the other's ids for duplicates.`
+  return `Processes on ${location} handle different types: ${listOf(onlyHere)} here and not in all others, ${listOf(onlyThere)} only in others. Events wait for the process with the more specific handler. During a deployment this is expected. Two services need a file or queue each: sharing one, with one namespace (here ${where}), each treats the other's ids as duplicates.`
 }
 
 function namesOf({ patterns, onUnhandled }: PublishedHandlers): readonly string[] {

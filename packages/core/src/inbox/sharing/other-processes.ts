@@ -1,16 +1,16 @@
 import type { InboxProcess, PublishedHandlers } from '../presence.ts'
 import { PatternSet } from './pattern-set.ts'
 
-/** A process renews what it has published every 10 s. One that has missed two of them has ended, or hangs. */
+/** Time without renewal after which a process has ended, or hangs: it renews its publication every 10 s. */
 const LIVE_MS = 30_000
 
-/** `seenAt`: by the given clock. */
+/** Process, with the time at which it was last seen by the given clock. */
 interface Other {
   readonly one: PublishedHandlers
   readonly seenAt: number
 }
 
-/** The other processes on an inbox, as the board has shown them. */
+/** Other processes on an inbox, as read from the board. */
 export class OtherProcesses {
   /** Processes that run or may come back. */
   expected: readonly PublishedHandlers[] = []
@@ -21,7 +21,9 @@ export class OtherProcesses {
   #expectedSet = new PatternSet([])
   #liveSet = new PatternSet([])
 
-  /** A view of the board. `ownId`: the publication that is not another's. Whether the view has it. */
+  /**
+   * Applies a view of the board. `ownId` identifies this process's publication. Returns whether the view contains it.
+   */
   see(processes: readonly InboxProcess[], ownId: string, clock: number): boolean {
     for (const one of processes) {
       const earlier = this.#known.get(one.id)?.seenAt ?? Number.NEGATIVE_INFINITY

@@ -3,7 +3,7 @@ import type { PublishedHandlers } from '../presence.ts'
 /** Specificity with which a pattern matches a type: higher is more specific. */
 export const RANK = { none: 0, onUnhandled: 1, all: 2, category: 3, exact: 4 } as const
 
-/** Handler patterns, of one process or of several, by what they say about a type. */
+/** Handler patterns of one or more processes, indexed by specificity. */
 export class PatternSet {
   readonly #exact = new Set<string>()
   readonly #categories = new Set<string>()

@@ -15,18 +15,21 @@ import { OtherProcesses } from './other-processes.ts'
 import { PatternSet, RANK } from './pattern-set.ts'
 import { decideRoute, FIRST_TOKEN } from './route.ts'
 
-/** An attempt relies on no older view, so a publication covers every attempt that begins so long after it. */
+/**
+ * Maximum age of the view that an attempt relies on. So a publication covers every attempt that begins this long after
+ * it.
+ */
 const MAX_AGE_MS = 1000
 const READ_EVERY_MS = 500
 const MAX_RENEW_MS = 10_000
-/** Number of renewals that may be missed before a publication ends. */
+/** Number of renewals that may be missed before a publication expires. */
 const RENEWALS = 8
-/** Time for which a start repeats a publication that the board refuses: another process may hold a file. */
+/** Time for which a start retries a publication that the board refuses: another process may have locked a file. */
 const START_MS = 4000
 const START_PAUSE_MS = 100
 /** Time that the others may need to publish again after an outage. */
 const RETURN_MS = 5000
-/** A deadline in parts ends after as many turns of the event loop, however long a handler blocks each of them. */
+/** Number of event-loop turns into which a deadline is split, however long a handler blocks each of them. */
 const TURNS = 10
 /** Share of `capacity` for events that wait for another process. */
 const POSTPONED_SHARE = 0.1
@@ -34,8 +37,8 @@ const POSTPONED_SHARE = 0.1
 type Policy = Pick<ProcessingPolicy, 'capacity' | 'observe' | 'logger'>
 
 /**
- * Patterns of this process and the others on its inbox. Decides for each attempt whether another process is expected that
- * handles the type more specifically.
+ * Patterns of this process and the others on its inbox. Decides for each attempt whether an expected process handles
+ * the type more specifically.
  */
 export class PolledDirectory implements PresenceDirectory {
   readonly board: PresenceStore
@@ -45,12 +48,12 @@ export class PolledDirectory implements PresenceDirectory {
   readonly #others = new OtherProcesses()
   /** Number of events that may still be postponed before the next view. */
   #room = 0
-  /** Time at which the view was requested and our own publication stored. Monotonic milliseconds. */
+  /** Times at which the view was requested and our own publication was stored. Monotonic milliseconds. */
   #viewedAt = Number.NEGATIVE_INFINITY
   #publishedAt = performance.now()
   /** Reading of `#clock` at `#publishedAt`. */
   #publishedFor = 0
-  /** The board has lost our own publication. */
+  /** True if the board has lost our own publication. */
   #isLost = false
   /** Time until which the others may not have published again. Monotonic milliseconds. */
   #unsureUntil = Number.NEGATIVE_INFINITY
@@ -101,7 +104,7 @@ export class PolledDirectory implements PresenceDirectory {
     if (own === RANK.exact || this.#isStopped) return undefined
     if (performance.now() - this.#viewedAt > MAX_AGE_MS) return this.#routeByNewView(type, own, routingToken)
     const route = this.#decide(type, own, routingToken)
-    // Perhaps there is room again.
+    // A new view may have room again.
     return route?.outcome === 'dead' && routingToken < FIRST_TOKEN
       ? this.#routeByNewView(type, own, routingToken)
       : route
@@ -129,27 +132,31 @@ export class PolledDirectory implements PresenceDirectory {
   }
 
   /**
-   * Returns whether others may run that this process never saw: they published just before an outage that was too long.
+   * Returns whether processes may run that this one never saw: they published just before an outage that outlasted
+   * their publication.
    */
   get #isUnsure(): boolean {
     return this.#hasLapsed || performance.now() < this.#unsureUntil
   }
 
-  /** Returns whether our own publication has ended, by an outage of the board. */
+  /** Returns whether our own publication has expired, through an outage of the board. */
   get #hasLapsed(): boolean {
     return performance.now() - this.#publishedAt > this.#sharing.published.keepMs
   }
 
   /**
-   * Milliseconds for which our own publication was kept. The others are expected by this clock, because it stands still
-   * in an outage of the board, when they could not renew theirs either.
+   * Milliseconds for which our own publication was kept. Other processes expire by this clock: it stops in an outage of
+   * the board, when they cannot renew their publications either.
    */
   get #clock(): number {
     const sinceMs = performance.now() - this.#publishedAt
     return this.#publishedFor + Math.min(sinceMs, this.#renewMs + READ_EVERY_MS)
   }
 
-  /** Often enough for whichever publication ends soonest: an outage in which it ends is then noticed. */
+  /**
+   * Interval of renewals, short enough for the publication that expires soonest: an outage in which it expires is then
+   * noticed.
+   */
   get #renewMs(): number {
     const keepMs = [this.#sharing.published, ...this.#others.expected].map(one => one.keepMs)
     return Math.min(MAX_RENEW_MS, Math.min(...keepMs) / RENEWALS)
@@ -178,7 +185,7 @@ export class PolledDirectory implements PresenceDirectory {
   }
 
   #apply({ processes, postponed }: PresenceView): void {
-    // A server that has lost its data lacks it: the next turn of the timer publishes again.
+    // A view without our publication means that the server lost its data: the timer's next turn publishes again.
     this.#isLost = !this.#others.see(processes, this.#sharing.published.id, this.#clock)
     const room = Math.max(1, Math.floor(this.#policy.capacity * POSTPONED_SHARE)) - postponed
     this.#room = Math.ceil(room / (this.#others.live.length + 1))
@@ -218,12 +225,15 @@ function lacks(one: PublishedHandlers, other: PublishedHandlers): boolean {
   return other.patterns.some(pattern => !one.patterns.includes(pattern))
 }
 
-/** Patterns of the others are unknown, so no event goes to a less specific handler. */
+/** Postpones an event while other processes' patterns are unknown, so that no less specific handler gets it. */
 function waitForView(routingToken: number): Route {
   return { outcome: 'postponed', delayMs: MAX_AGE_MS, routingToken: Math.max(routingToken, FIRST_TOKEN) }
 }
 
-/** Handlers that block the event loop hold up the answer as well: that is no fault of the board. */
+/**
+ * Limits the time of a call in event-loop turns: blocking handlers delay the answer too, and that is no fault of the
+ * board.
+ */
 async function inTime<T>(operation: string, answer: MaybePromise<T>): Promise<T> {
   const promise = Promise.resolve(answer)
   for (let turn = 0; turn < TURNS; turn++)

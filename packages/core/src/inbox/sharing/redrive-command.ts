@@ -1,8 +1,8 @@
 import type { Delivery } from '../delivery.ts'
 
 /**
- * The command line that redrives a dead letter. `place` are the flags with which `ackhook inbox` finds the inbox, such as
- * `['--sqlite', '/data/webhooks.db']`.
+ * Returns the command line that redrives a dead letter. `place` holds the flags that locate the inbox for `ackhook
+ * inbox`, such as `['--sqlite', '/data/webhooks.db']`.
  */
 export function redriveCommand(
   place: readonly string[],

@@ -4,11 +4,14 @@ import type { Route } from '../presence.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5000
-/** Every process may take an event when it is due again, so one that waits for a process that runs tries more often. */
+/** Maximum delay while a process with the handler runs. It is shorter because any process may take a due event. */
 const MAX_LIVE_DELAY_MS = 2000
-/** A routing token is a count of waits and the rank that the event waits for. That of a dead letter has no waits. */
+/**
+ * Base of a routing token, which combines the number of waits with the awaited rank. A dead letter's token has no
+ * waits.
+ */
 const RANKS = 8
-/** One wait, for no known handler. */
+/** Token of one wait, for no known handler. */
 export const FIRST_TOKEN: number = RANKS
 
 /** Facts that decide whether an attempt may begin here. */
@@ -18,7 +21,7 @@ export interface Situation {
   readonly own: number
   /** Specificity of the best of the other expected processes. */
   readonly best: number
-  /** Specificity during the event's last wait. */
+  /** Token from the event's last wait. */
   readonly routingToken: number
   /** True if a process of that specificity runs now. */
   readonly isLive: boolean
@@ -28,8 +31,8 @@ export interface Situation {
 }
 
 /**
- * Decides whether an event waits for a process that handles its type more specifically. `undefined`: it runs here. An
- * event that has waited is never left to a less specific handler than the one it waited for.
+ * Decides whether an event waits for a process that handles its type more specifically. Returns `undefined` if it runs
+ * here. An event that has waited never runs on a less specific handler than the one it waited for.
  */
 export function decideRoute(situation: Situation): Route | undefined {
   const { type, own, best, routingToken, isLive, hasRoom, keepMs } = situation
@@ -44,7 +47,7 @@ export function decideRoute(situation: Situation): Route | undefined {
   if (routingToken < FIRST_TOKEN && !hasRoom)
     return missing(
       needed,
-      `too many events wait for other processes already, '${type}' among them (a tenth of capacity)`,
+      `too many events already wait for other processes, including '${type}' (the limit is a tenth of capacity)`,
     )
   const waits = Math.floor(routingToken / RANKS)
   return { outcome: 'postponed', delayMs: delayMs(waits, isLive), routingToken: (waits + 1) * RANKS + needed }
@@ -55,7 +58,7 @@ function missing(routingToken: number, reason: string): Route {
   return { outcome: 'dead', error: new AckhookError('handler_missing', message), routingToken }
 }
 
-/** The upper half is random, so that events that were postponed together do not come back together. */
+/** Returns a delay whose upper half is random, so that events postponed together do not come back together. */
 function delayMs(waits: number, isLive: boolean): number {
   const full = Math.min(isLive ? MAX_LIVE_DELAY_MS : MAX_DELAY_MS, MIN_DELAY_MS * 2 ** waits)
   return Math.max(MIN_DELAY_MS, Math.round(full / 2 + (Math.random() * full) / 2))

@@ -1,4 +1,4 @@
-/** Variables by which hosts that freeze a process after its reply can be told. */
+/** Environment variables that identify hosts which freeze a process after its reply. */
 const HOSTS: Readonly<Record<string, string>> = {
   AWS_LAMBDA_FUNCTION_NAME: 'AWS Lambda',
   NETLIFY: 'Netlify',
@@ -6,7 +6,10 @@ const HOSTS: Readonly<Record<string, string>> = {
   K_SERVICE: 'Cloud Run',
 }
 
-/** The host this process runs on, if it freezes processes after their reply. Deno would ask its user for a permission. */
+/**
+ * Returns the name of this process's host, if it freezes processes after their reply. Skips Deno, which would ask its
+ * user for a permission.
+ */
 export function freezingHost(): string | undefined {
   if ('Deno' in globalThis) return undefined
   const variable = Object.keys(HOSTS).find(name => process.env[name] !== undefined)

@@ -20,7 +20,7 @@ export function hmac(secret: string): Mac {
     if (start + body.length > SCRATCH_BYTES)
       return crypto.createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex')
     scratch.set(inner)
-    // A few digits: one call of `write` costs more. perf: note 45.
+    // Copies a few digits, for which a call of `write` costs more. perf: note 45.
     for (let i = 0; i < timestamp.length; i++) scratch[BLOCK_BYTES + i] = timestamp.charCodeAt(i)
     scratch[start - 1] = DOT
     scratch.set(body, start)

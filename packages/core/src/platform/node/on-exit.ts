@@ -1,7 +1,9 @@
 const listeners = new Set<() => void>()
 let isExiting = false
 
-/** Calls `listener` once when the process exits, while it can still write. Returns a function that stops it. */
+/**
+ * Calls `listener` once when the process exits, while it can still write. Returns a function that removes the listener.
+ */
 export function onExit(listener: () => void): () => void {
   // One listener for all: Node warns when an event has more than ten.
   if (listeners.size === 0) process.on('exit', callAll)
@@ -12,7 +14,7 @@ export function onExit(listener: () => void): () => void {
   }
 }
 
-/** Runs as the process exits: asynchronous work does not happen any more. */
+/** Returns whether the process is exiting: asynchronous work no longer runs. */
 export function exits(): boolean {
   return isExiting
 }
@@ -23,7 +25,7 @@ function callAll(): void {
     try {
       listener()
     } catch {
-      // One that throws must not silence the others.
+      // A listener that throws must not silence the others.
     }
   }
 }

@@ -16,7 +16,7 @@ if (typeof crypto.hash !== 'function')
 
 const KEY_BYTES = 16
 
-/** The platform where `node:` modules exist: Node, and Bun and Deno through their compatibility layers. */
+/** Platform with `node:` modules: Node, and Bun and Deno through their compatibility layers. */
 export const platform: Platform = {
   hmac,
   createTimeouts,

@@ -4,8 +4,8 @@ import { thrownText } from '../thrown-text.ts'
 import { exits } from './on-exit.ts'
 
 /**
- * The logger when none was given: warnings and errors become process warnings, which Node prints to stderr
- * and any `process.on('warning')` listener receives. A failing handler must be visible without any set-up, so what
+ * Default logger: warnings and errors become process warnings, which Node prints to stderr and any
+ * `process.on('warning')` listener receives. A failing handler must be visible without any setup, so a warning that
  * would reach no one goes to the console.
  */
 export const processWarnings: Logger = {
@@ -15,7 +15,7 @@ export const processWarnings: Logger = {
 }
 
 function emit(level: 'warn' | 'error', fields: object, message: string): void {
-  // Node prints warnings from a listener of its own, which `--no-warnings` and NODE_NO_WARNINGS leave out.
+  // Node prints warnings in a listener of its own, which `--no-warnings` and NODE_NO_WARNINGS remove.
   if (exits() || typeof process.emitWarning !== 'function' || process.listenerCount('warning') === 0) {
     consoleLogger[level](fields, message)
     return

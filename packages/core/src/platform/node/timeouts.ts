@@ -1,7 +1,7 @@
 import type { Timeout, Timeouts } from '../platform.ts'
 
 /**
- * One timer for any number of timeouts of one length: they are due in the order in which they were set, and nearly
+ * Creates timeouts of one length that share one timer: they fall due in the order in which they were set, and nearly
  * all are cancelled at once. perf: note 17.
  */
 export function createTimeouts(ms: number): Timeouts {
@@ -34,10 +34,11 @@ class TimeoutList implements Timeouts {
     else earlier.later = later
     if (later === undefined) this.#last = earlier
     else later.earlier = earlier
-    // Once promoted by the collector, a cancelled one would keep those after it, and their bodies. perf: note 5.
+    // Once promoted by the garbage collector, a cancelled timeout would retain those after it, and their bodies. perf:
+    // note 5.
     timeout.earlier = undefined
     timeout.later = undefined
-    // The timer runs out by itself: the next timeout is likely to come first. Unreferenced, it keeps no process.
+    // Leaves the timer running: the next timeout is likely to come first. Unreferenced, it keeps no process alive.
     if (this.#first === undefined) this.#timer?.unref()
   }
 
@@ -56,7 +57,7 @@ class TimeoutList implements Timeouts {
         due.fire()
       }
     } finally {
-      // One that throws must not silence the others. A timeout that fired may have set the next one, with a timer.
+      // A callback that throws must not silence the others. A fired timeout may have set the next one, with a timer.
       if (this.#first !== undefined && this.#timer === undefined) {
         this.#timer = setTimeout(this.#fireDue, this.#first.dueAt - now)
       }

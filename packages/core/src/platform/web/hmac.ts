@@ -5,11 +5,11 @@ type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 const encoder = new TextEncoder()
 
 /**
- * HMAC-SHA256 with Web Crypto. It signs and leaves the comparison to us: that the comparison inside
- * `subtle.verify` takes constant time is a promise of each runtime, and one has broken it.
+ * HMAC-SHA256 with Web Crypto. Signs, and leaves the comparison to us: constant time inside `subtle.verify` is each
+ * runtime's own promise, and one has broken it.
  *
- * The key is imported by the first delivery and not before: Workers forbid it while a module loads, and do
- * not let one request wait for a promise of another.
+ * The first delivery imports the key: Workers forbid that while a module loads, and do not let one request wait for
+ * another's promise.
  */
 export function hmac(secret: string): Mac {
   let key: Key | undefined

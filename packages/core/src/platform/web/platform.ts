@@ -7,7 +7,7 @@ const KEY_BYTES = 16
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The platform of Workers and of every other place with only the web's own interfaces. */
+/** Platform for Workers and other runtimes that have only web APIs. */
 export const platform: Platform = {
   hmac,
   createTimeouts,
@@ -30,8 +30,8 @@ export const platform: Platform = {
       ? WORKERS
       : undefined,
   processName: () => '',
-  // A microtask runs whatever becomes of its request; a timer may not.
-  // Called as a plain function: Workers refuse any other `this`.
+  // A microtask runs even if its request ends; a timer may not. Called as a plain function: Workers refuse any other
+  // `this`.
   afterReplies: work => queueMicrotask(work),
   defaultLogger: consoleLogger,
 }

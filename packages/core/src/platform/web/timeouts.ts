@@ -1,6 +1,6 @@
 import type { Timeouts } from '../platform.ts'
 
-/** A timer for each timeout: on Workers a timer belongs to the request that set it, and ends with that. */
+/** Sets a timer for each timeout: on Workers a timer belongs to the request that set it, and ends with it. */
 export function createTimeouts(ms: number): Timeouts {
   return {
     ms,
