@@ -71,8 +71,8 @@ function unreadable({ timestampUnit }: Contract): Refusal {
 
 /**
  * Returns whether one of the header's signatures is the HMAC of `<raw t>.<raw bytes>` under one of the secrets.
- * Computes one HMAC per secret, however many signatures the header has, and compares every signature in full. perf:
- * note 45.
+ * Computes one HMAC per secret, however many signatures the header has, and compares every signature in full.
+ * perf: note 45.
  */
 export function verifySignature(
   header: SignatureHeader,

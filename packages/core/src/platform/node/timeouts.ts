@@ -34,8 +34,8 @@ class TimeoutList implements Timeouts {
     else earlier.later = later
     if (later === undefined) this.#last = earlier
     else later.earlier = earlier
-    // Once promoted by the garbage collector, a cancelled timeout would retain those after it, and their bodies. perf:
-    // note 5.
+    // A cancelled timeout that was promoted by the garbage collector would retain those after it, and their bodies.
+    // perf: note 5.
     timeout.earlier = undefined
     timeout.later = undefined
     // Leaves the timer running: the next timeout is likely to come first. Unreferenced, it keeps no process alive.
