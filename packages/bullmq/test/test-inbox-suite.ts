@@ -1,7 +1,7 @@
 import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
+import { afterAll, beforeAll, test } from 'vitest'
+import { redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
 
 const PROCESS = new URL('./fixtures/inbox-process.mjs', import.meta.url)
@@ -28,10 +28,8 @@ async function smallRedis(bytes: number) {
   return { queue, createInbox: () => engine.inbox(queue), close: () => engine.stop() }
 }
 
-describe.each([
-  ['Redis', redisEngine],
-  ['PostgreSQL', postgresEngine],
-] as const)('bullmqInbox on %s', (name, start) => {
+/** Declares the tests of the inbox suite. One file for each engine, since they take the longest of all files. */
+export function testInboxSuite(name: TestEngine['name'], start: () => Promise<TestEngine>): void {
   const capabilities = { ...CAPABILITIES, serialize: name === 'PostgreSQL' }
   let engine: TestEngine
 
@@ -56,4 +54,4 @@ describe.each([
   for (const { id, name, timeLimitMs, run } of cases) {
     test(`${id}: ${name}`, { timeout: timeLimitMs }, run)
   }
-})
+}
