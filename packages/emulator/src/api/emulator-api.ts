@@ -36,7 +36,7 @@ export interface DeliverySelection {
 export interface PageOptions {
   /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Which entries come first. Default `'newest'`. */
+  /** Order of the list. Default `'newest'`. */
   readonly order?: 'newest' | 'oldest' | undefined
   /** Default 50, at most 200. */
   readonly limit?: number | undefined
