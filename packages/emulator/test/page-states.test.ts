@@ -61,7 +61,7 @@ describe('the form to send', () => {
     await page.getByLabel('data', { exact: true }).fill('{"mine": 1}')
     await page.getByLabel('Type').fill('call.missed')
     await page.getByRole('link', { name: 'Deliveries' }).click()
-    await page.getByRole('heading', { name: 'Deliveries' }).waitFor()
+    await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor()
     await page.goBack()
     await vi.waitFor(async () =>
       expect(await page.getByLabel('data', { exact: true }).inputValue()).toBe('{"mine": 1}'),

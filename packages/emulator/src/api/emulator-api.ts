@@ -36,7 +36,7 @@ export interface DeliverySelection {
 export interface PageOptions {
   /** `next` of the previous page. */
   readonly after?: string | undefined
-  /** Deliveries to list first. Default `'newest'`. */
+  /** Order of the list. Default `'newest'`. */
   readonly order?: 'newest' | 'oldest' | undefined
   /** Default 50, at most 200. */
   readonly limit?: number | undefined
@@ -112,7 +112,7 @@ export interface BulkResult {
 export interface WaitOptions extends DeliverySelection {
   /** Number of different events that must match. Default 1. */
   readonly count?: number | undefined
-  /** Waits until no matching event is pending. The default without a filter and `count`. */
+  /** Waits until no matching event is pending. The default if no filter and no `count` is given. */
   readonly idle?: boolean | undefined
   /** Limit in real time, at most `'60s'`. Default `'10s'`. */
   readonly timeout?: Duration | undefined

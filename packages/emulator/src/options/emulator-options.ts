@@ -61,7 +61,7 @@ export interface EmulatorOptions {
     | {
         /** Period over which attempts are counted. Not published; default `'10m'`. */
         readonly window?: Duration | undefined
-        /** Fewest attempts in the window that cause a warning. Not published; default 5. */
+        /** Minimum number of attempts in the window for a warning. Not published; default 5. */
         readonly minAttempts?: number | undefined
         /** Lowest share of failures that causes a warning, from 0 to 1. Not published; default 0.5. */
         readonly share?: number | undefined
