@@ -20,7 +20,7 @@ function alternatives(path: string): readonly string[] {
   return path.includes('*') ? ['node', 'web'].map(one => path.replace('*', one)) : [path]
 }
 
-it('lists at most thirty concepts of core, each with a file that exists and one sentence', () => {
+it('lists at most thirty core concepts, each with an existing file and one sentence', () => {
   const page = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8')
   const section = page.split('## Concepts of core')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| ([^|]+) \| `([^`|]+)` \| ([^|]+) \|$/gm)]

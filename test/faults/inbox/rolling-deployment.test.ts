@@ -2,7 +2,7 @@ import { describe } from 'vitest'
 import { testOverflow } from './overflow.ts'
 import { testRollingDeployments } from './rolling-deployment.ts'
 
-/** The short form mostly waits for processes to count as gone. */
+/** Time limit: the short run mostly waits for processes to count as gone. */
 const concurrent = process.env['FAULT_SCALE'] !== undefined
 const options = { timeout: 900_000, concurrent }
 
