@@ -15,7 +15,7 @@ function isThere(file: string): boolean {
   return places.some(place => existsSync(place + file))
 }
 
-// A star stands for each platform.
+// A star means each platform.
 function alternatives(path: string): readonly string[] {
   return path.includes('*') ? ['node', 'web'].map(one => path.replace('*', one)) : [path]
 }

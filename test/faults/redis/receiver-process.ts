@@ -27,7 +27,7 @@ export interface ReceiverSettings {
 
 export function forkFixture(name: string, env: Record<string, string>): ChildProcess {
   const file = fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
-  // The conditions of Vitest would lead the child to TypeScript sources.
+  // Vitest's conditions would make the child load TypeScript sources.
   return fork(file, [], { env: { ...process.env, NODE_OPTIONS: '', ...env }, execArgv: [] })
 }
 
