@@ -82,7 +82,7 @@ async function withIds(count) {
   return receiver
 }
 
-/** Fills the queue with events whose handlers never end, up to the concurrency limit; measured events queue behind them. */
+/** Queues events whose handlers never end. Those beyond the concurrency limit wait, as do the measured ones. */
 async function withWaiting(count) {
   const store = memoryStore({ maxClaims: 8_000_000 })
   const receiver = createReceiver({ secret: SECRET, store, capacity: 8_000_000, handlerTimeout: '1h' })

@@ -4,7 +4,7 @@ import { compareRounds, inTurns } from '../../bench/lib/comparison.mjs'
 const decides = [['us', 'ours', 'theirs']] as const
 const roundOf = (ours: number, theirs: number) => ({ ours: { us: ours }, theirs: { us: theirs } })
 
-it('stops at the fewest rounds when they already agree', async () => {
+it('stops after the fewest rounds if they already agree', async () => {
   const found = await compareRounds(async number => roundOf(2 + 0.01 * (number % 2), 1), {
     decides,
     fewest: 6,
@@ -13,7 +13,7 @@ it('stops at the fewest rounds when they already agree', async () => {
   expect(found.ratioOf('us', 'ours', 'theirs')).toMatchObject({ isNarrow: true })
 })
 
-it('goes on until the interval is narrow', async () => {
+it('continues until the interval is narrow', async () => {
   const found = await compareRounds(async number => roundOf(number < 3 ? 1 + number / 4 : 1.25, 1), {
     decides,
     fewest: 3,
@@ -24,7 +24,7 @@ it('goes on until the interval is narrow', async () => {
   expect(found.ratioOf('us', 'ours', 'theirs').isNarrow).toBe(true)
 })
 
-it('goes on until the interval is as narrow as it was asked to be', async () => {
+it('continues until the interval is as narrow as requested', async () => {
   const sizes = []
   for (const within of [undefined, 0.02, 0.01]) {
     const found = await compareRounds(async number => roundOf(1 + 0.04 * (number % 2), 1), {
@@ -41,7 +41,7 @@ it('goes on until the interval is as narrow as it was asked to be', async () => 
   expect(new Set(sizes).size).toBe(3)
 })
 
-it('gives up at the most rounds, and then says that the interval is wide', async () => {
+it('stops after the most rounds, and then reports that the interval is wide', async () => {
   const found = await compareRounds(async number => roundOf(number % 2 === 0 ? 1 : 3, 1), {
     decides,
     fewest: 3,

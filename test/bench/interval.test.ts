@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { geometricInterval, meanInterval, verdictOf } from '../../bench/lib/interval.mjs'
 
-it('gives the mean and an interval around it', () => {
+it('returns the mean and an interval around it', () => {
   const { middle, low, high } = meanInterval([0.98, 0.99, 1, 1.01, 1.02])
   expect(middle).toBeCloseTo(1)
-  // By hand: a deviation of 0.0158 over five values, times 2.776.
+  // Calculated by hand: a deviation of 0.0158 over five values, times 2.776.
   expect(low).toBeCloseTo(1 - 0.0196, 4)
   expect(high).toBeCloseTo(1 + 0.0196, 4)
 })
@@ -16,17 +16,17 @@ it('treats a ratio and its inverse alike', () => {
   expect(one.low).toBeCloseTo(1 / other.high)
 })
 
-it('decides nothing by a single value', () => {
+it('is undecided with a single value', () => {
   const { low, high, isNarrow } = meanInterval([1])
   expect([low, high, isNarrow]).toEqual([-Infinity, Infinity, false])
 })
 
-it('calls an interval narrow up to five per cent to either side', () => {
+it('calls an interval narrow up to five percent on either side', () => {
   expect(geometricInterval([1, 1.02, 0.98, 1.01, 0.99]).isNarrow).toBe(true)
   expect(geometricInterval([1, 1.2, 0.8, 1.1, 0.9]).isNarrow).toBe(false)
 })
 
-it('holds the true ratio in nineteen of twenty measurements or so', () => {
+it('contains the true ratio in about nineteen of twenty measurements', () => {
   const random = seededNoise()
   const runs = 400
   let held = 0
@@ -46,14 +46,14 @@ it('judges a target at the less favorable end of the interval', () => {
   expect(verdictOf(narrow, { most: 1 })).toBe('missed')
 })
 
-it('leaves undecided what a wide interval reaches over, and nothing else', () => {
+it('leaves only targets inside a wide interval undecided', () => {
   const wide = { low: 0.8, high: 1.2, isNarrow: false }
   expect(verdictOf(wide, { least: 1 })).toBe('undecided')
   expect(verdictOf(wide, { least: 0.7 })).toBe('met')
   expect(verdictOf(wide, { least: 1.3 })).toBe('missed')
 })
 
-/** Sums of evenly spread numbers: a deviation of one, and the same in each run of the test. */
+/** Returns sums of uniformly distributed numbers: with a deviation of one, and the same in each test run. */
 function seededNoise() {
   let state = 7
   const next = () => {

@@ -22,7 +22,7 @@ async function senderTo(listener: RequestListener) {
   return sender
 }
 
-it('sends so many events, each with an id of its own and a signature', async () => {
+it('sends the given number of events, each with its own id and a signature', async () => {
   const ids = new Set<string>()
   const sender = await senderTo((request, response) => {
     let body = ''
@@ -38,7 +38,7 @@ it('sends so many events, each with an id of its own and a signature', async () 
   expect(ids.size).toBe(50)
 })
 
-it('counts an answer once, with a length, in chunks or in pieces', async () => {
+it('counts a reply once, with a length, chunked or in pieces', async () => {
   let received = 0
   const sender = await senderTo((request, response) => {
     received++
@@ -54,7 +54,7 @@ it('counts an answer once, with a length, in chunks or in pieces', async () => {
   expect(latencies).toHaveLength(received)
 })
 
-it('ends the measurement when an answer is not a 2xx', async () => {
+it('ends the measurement at a reply other than 2xx', async () => {
   const sender = await senderTo((request, response) => {
     request.resume().on('end', () => response.writeHead(503).end('full'))
   })

@@ -19,7 +19,7 @@ import {
   WITHOUT_HTTP2,
 } from './servers.ts'
 
-/** Frameworks that take the case with the thousand connections by default; in the fault run all of them take it. */
+/** Frameworks that run the case with a thousand connections by default; in the fault run, all frameworks do. */
 const WITH_MANY_CONNECTIONS = ['Express 5', 'Fastify', 'Hono on @hono/node-server']
 
 const quiet = { info() {}, warn() {}, error() {} }
@@ -60,7 +60,7 @@ for (const [framework, start] of Object.entries(startServer)) {
         return { url: `${base}/`, close }
       },
       openWithOptions: options => openAround({}, options),
-      // Fetch has no reply to set headers on before there is one.
+      // Fetch has no reply on which middleware could set headers beforehand.
       ...(framework !== 'fetch' && {
         openWithHeaders: (headers: Readonly<Record<string, string>>) => openAround({ headers }),
       }),
@@ -84,7 +84,7 @@ for (const [framework, start] of Object.entries(startServer)) {
         timeout: timeLimitMs,
       }, async () => {
         const outcome = run()
-        // What is declared must really fail: a declaration that is no longer true is a failure too.
+        // Declared cases must really fail: an outdated declaration is a failure too.
         if (reason === undefined) await outcome
         else await expect(outcome).rejects.toThrow()
       })
@@ -95,11 +95,11 @@ for (const [framework, start] of Object.entries(startServer)) {
 describe('the suite', () => {
   const ids = adapterSuite({ open: () => Promise.reject(new Error('nothing runs here')) }).map(({ id }) => id)
 
-  it('has an id of its own for every case', () => {
+  it('has a unique id for every case', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('knows every case that is declared impossible', () => {
+  it('has every case that is declared impossible', () => {
     for (const id of Object.values(DECLARED).flatMap(Object.keys)) expect(ids).toContain(id)
   })
 })

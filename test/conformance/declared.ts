@@ -1,2 +1,2 @@
-/** Cases that a framework makes impossible, with the reason. */
+/** Cases that a framework makes impossible, with reasons. */
 export const DECLARED: Readonly<Record<string, Readonly<Record<string, string>>>> = {}

@@ -32,7 +32,7 @@ describe.each([
     await send(app).expect(202)
   })
 
-  it('says what to do when the bytes are gone', async () => {
+  it('explains the fix if the bytes are gone', async () => {
     const errors: string[] = []
     const logger = { ...quiet, error: (_fields: object, message: string) => void errors.push(message) }
     const app = framework().use(framework.json())

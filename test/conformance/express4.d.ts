@@ -1,4 +1,4 @@
-/** Express 4 has the types of Express as far as these tests go. */
+/** Express 4 has the same types as Express 5 for these tests. */
 declare module 'express4' {
   export { default } from 'express'
 }

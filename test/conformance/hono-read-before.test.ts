@@ -11,7 +11,7 @@ import { expect, it, onTestFinished } from 'vitest'
 const secret = 'whsec_read_before_0123456789'
 const body = '{"id":"evt_1","type":"a.b","created_at":"2026-01-01T00:00:00Z","data":{}}'
 
-/** Hono behind a parser of Express that has read the body. */
+/** Serves Hono behind an Express parser that has read the body. */
 async function serve(errors: string[]): Promise<string> {
   const logger = { info() {}, warn() {}, error: (_: object, message: string) => void errors.push(message) }
   const hono = new Hono()
@@ -27,7 +27,7 @@ async function serve(errors: string[]): Promise<string> {
 it.each<[string, () => RequestInit]>([
   ['with a Content-Length', () => ({ body })],
   ['in chunks', () => ({ body: new Blob([body]).stream(), duplex: 'half' }) as RequestInit],
-])('a body that a parser in front of Hono has read is unavailable, sent %s', async (_, sent) => {
+])('a body that a parser before Hono has read is unavailable, sent %s', async (_, sent) => {
   const errors: string[] = []
   const url = await serve(errors)
   const headers = { 'Content-Type': 'application/json', 'X-Service-Signature': sign(body, { secret }) }

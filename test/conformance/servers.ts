@@ -27,23 +27,23 @@ export interface RunningServer {
 type Options = ReceiverOptions<Record<never, never>, unknown>
 type AnyReceiver = Pick<Receiver<never, unknown>, 'on' | 'close'>
 
-/** What an app has around its webhook route, and whoever awaits its handler. */
+/** An app's surroundings of its webhook route. */
 export interface Surroundings {
-  /** Set on each reply before the handler is called. */
+  /** Headers set on each reply before the handler is called. */
   readonly headers?: Readonly<Record<string, string>>
   readonly onSettled?: (response: ServerResponse) => void
   /** Listens with HTTP/2, without TLS. */
   readonly http2?: boolean
 }
 
-/** How each framework is started with these options. `setUp` registers handlers before the server listens. */
+/** Starts a framework's server with these options. `setUp` registers handlers before the server listens. */
 export type StartServer = (
   options: Options,
   setUp: (receiver: AnyReceiver) => void,
   surroundings?: Surroundings,
 ) => Promise<RunningServer>
 
-/** Frameworks that know no HTTP/2: Express replaces the prototypes of Node's request and response. */
+/** Frameworks without HTTP/2: Express replaces the prototypes of Node's request and response. */
 export const WITHOUT_HTTP2: readonly string[] = ['Express 4', 'Express 5']
 
 /** Frameworks whose handler takes Node's request and response. */
@@ -84,7 +84,7 @@ async function startFastify(
   setUp: (receiver: AnyReceiver) => void,
   { headers = {}, http2 = false }: Surroundings = {},
 ): Promise<RunningServer> {
-  // Its types differ by the server, and nothing below does.
+  // Only its types depend on the server.
   const app = http2 ? (fastify({ http2 }) as unknown as FastifyInstance) : fastify()
   app.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
@@ -182,7 +182,7 @@ function running(server: Server, close: () => Promise<unknown>): RunningServer {
     base: baseOf(server),
     async close() {
       await close()
-      // An HTTP/2 server has none: the suite closes what it opened.
+      // An HTTP/2 server has no such method: the suite closes the connections that it opened.
       server.closeAllConnections?.()
       await new Promise(resolve => server.close(resolve))
     },
@@ -193,7 +193,7 @@ function baseOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** How each framework mounts a receiver that something else made. */
+/** Mounts an existing receiver, by framework. */
 export const mountReceiver: Readonly<
   Record<string, (receiver: Receiver<never, never>) => Promise<RunningServer>>
 > = {
@@ -217,14 +217,14 @@ export const mountReceiver: Readonly<
 
 type WaitUntil = (work: Promise<unknown>) => void
 
-/** How a receiver is mounted on a platform with a function for work after the reply, where the framework knows such. */
+/** Mounts a receiver on a platform with `waitUntil`, by framework that supports one. */
 export const mountWithWaitUntil: Readonly<
   Record<string, (receiver: Receiver<never, never>, waitUntil: WaitUntil) => Promise<RunningServer>>
 > = {
   'Hono on @hono/node-server'(receiver, waitUntil) {
     const app = new Hono().all('/', forHono.webhooksOf(receiver as unknown as Receiver<never, Context>))
     const execution = { waitUntil, passThroughOnException() {}, props: {} }
-    // Without the binding `incoming`, as on a platform that is not Node.
+    // Omits the binding `incoming`, as on a platform other than Node.
     return honoServer(request => app.fetch(request, {}, execution), done)
   },
   fetch(receiver, waitUntil) {

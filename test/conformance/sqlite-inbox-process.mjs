@@ -1,5 +1,5 @@
 // @ts-check
-// A process with an inbox on a file, which the suite kills.
+// A process with an inbox on a file. The suite kills the process.
 import { sqliteInbox } from '@ackhook/sqlite'
 import { serveInbox } from '@ackhook/testing/inbox-suite'
 

@@ -11,7 +11,7 @@ const PROCESS = new URL('./sqlite-inbox-process.mjs', import.meta.url)
 class Target {
   readonly folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   readonly path = join(this.folder, 'inbox.db')
-  /** Holds the file while its writes have to fail. */
+  /** Locks the file while writes must fail. */
   #holder: InstanceType<typeof DatabaseSync> | undefined
 
   createInbox() {
@@ -29,7 +29,7 @@ class Target {
   }
 }
 
-/** With a database of its own, which may not grow. */
+/** A target whose database may not grow. */
 class SmallTarget extends Target {
   readonly #database = new DatabaseSync(this.path)
 
@@ -68,7 +68,7 @@ describe('sqliteInbox', () => {
     it(`${id}: ${name}`, { timeout: timeLimitMs }, run)
   }
 
-  it('leaves out the cases about clocks: all processes on a file have the clock of one machine', () => {
+  it("omits the cases about clocks: all processes on a file share one machine's clock", () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['skew'])
   })
 })

@@ -24,9 +24,9 @@ const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1' 
 
 useContextManager()
 
-/** What holds for a process that receives and another one that works, on the inboxes of `open`. */
+/** Declares the tests with one process that receives and another that works, on inboxes from `open`. */
 function itCarriesTraces(open: () => Inbox): void {
-  it('the process span of another process links to the trace of the request', async () => {
+  it("another process's process span links to the request's trace", async () => {
     const { spans } = await throughInbox(open, 'link', { evt_traced: headers, evt_untraced: {} })
     const [traced, untraced] = ['evt_traced', 'evt_untraced'].map(id =>
       spans.find(span => span.attributes['messaging.message.id'] === id),
@@ -37,7 +37,7 @@ function itCarriesTraces(open: () => Inbox): void {
     expect(untraced?.links).toEqual([])
   })
 
-  it('as a child it is part of that trace, in handlers too, and is sampled only if the trace is', async () => {
+  it('a child span is part of that trace, in handlers too, and is sampled only if the trace is', async () => {
     const unsampled = { traceparent: headers.traceparent.replace(/01$/, '00') }
     const { spans, seen } = await throughInbox(open, 'child', { evt_1: headers, evt_2: unsampled })
     expect(spans.map(span => [span.spanContext().traceId, span.parentSpanContext?.spanId])).toEqual([
@@ -91,8 +91,8 @@ describe.each([
   afterAll(() => engine.stop())
 
   describe.each([
-    ['without telemetry of BullMQ', undefined],
-    ['with telemetry of BullMQ', ownTelemetry()],
+    ['without BullMQ telemetry', undefined],
+    ['with BullMQ telemetry', ownTelemetry()],
   ])('%s', (_, telemetry) => {
     let opened = 0
     const name = unique('traces')
@@ -102,7 +102,7 @@ describe.each([
   })
 })
 
-/** Traces of BullMQ's own, as `BullMQOtel` makes them: other spans are active while it adds and processes a job. */
+/** Creates BullMQ's own telemetry, like `BullMQOtel`: other spans are active while it adds and processes a job. */
 function ownTelemetry(): Telemetry<string> {
   const places = ['1', '2'].map(digit => ({
     traceId: digit.repeat(32),

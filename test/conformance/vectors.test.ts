@@ -17,7 +17,7 @@ describe.each(Object.keys(startServer))('the vectors through %s', framework => {
   }
 })
 
-/** A fresh server for each vector. Answers what was not as it should be. */
+/** Plays a vector against a fresh server, and returns the differences. */
 async function play(
   framework: string,
   file: VectorFile,

@@ -22,7 +22,7 @@ const client = { evalsha() {}, eval() {}, call() {} }
 const receive = (options: object) => createReceiver({ secret, ...options })
 const plain = (value: unknown) => value as never
 
-/** What plain JavaScript lets through, the option that is named, a part of the message, and the heading of the page. */
+/** A mistake that plain JavaScript allows, the reported option, a part of the message, and the page's heading. */
 const MISTAKES: [() => unknown, string, string, string | undefined][] = [
   [
     () => receive({ inbox: redisStore(plain(client)) }),
@@ -153,12 +153,12 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
   [() => receive({}).on('a.b', plain(undefined)), "on('a.b')", 'the handler must be a function', undefined],
 ]
 
-it('thirty-five ordinary mistakes and more are fixed from the text alone', () => {
+it('covers at least thirty-five ordinary mistakes', () => {
   expect(MISTAKES.length).toBeGreaterThanOrEqual(35)
 })
 
 it.each(MISTAKES)(
-  '%o is refused at once, with the option, the fix and its page',
+  '%o is refused immediately, with the option, the fix and its page',
   (make, option, text, page) => {
     expect(make).toThrow(
       expect.objectContaining({
@@ -176,7 +176,7 @@ it.each(MISTAKES)(
   },
 )
 
-it('a field of its own beside data is no mistake in createEvent', () => {
+it('createEvent accepts additional fields next to data', () => {
   expect(createEvent('a.b', { date: 1, data: { n: 1 }, account: 'acc_1' })).toMatchObject({
     date: 1,
     account: 'acc_1',
@@ -194,7 +194,7 @@ it.each([
   await expect(app.register(forFastify, plain({ secret, [name]: '/x' }))).rejects.toThrow(text)
 })
 
-it("Fastify's plugin that was called instead of registered says how to register it", async () => {
+it("Fastify's plugin explains how to register it if it is called instead", async () => {
   const app = Fastify()
   onTestFinished(() => app.close())
   await expect(app.register(plain((forFastify as (options: object) => unknown)({ secret })))).rejects.toThrow(
@@ -256,7 +256,7 @@ it.each([
   const app = Fastify()
   onTestFinished(() => app.close())
   await app.register(async scope => {
-    // Fastify calls a plugin like this, and what it throws ends the process.
+    // Fastify calls a plugin like this, and an error from it ends the process.
     expect(() => (handler as (app: never) => unknown)(plain(scope))).toThrow(
       'called by a framework instead of you',
     )
@@ -264,7 +264,7 @@ it.each([
   expect.assertions(1)
 })
 
-it('every page that a message names has its heading', () => {
+it('every heading that a message links to exists', () => {
   const headings = new Set(
     [...readFileSync(`${ROOT}docs/wrong-options.md`, 'utf8').matchAll(/^## (.+)$/gm)].map(
       ([, heading = '']) =>

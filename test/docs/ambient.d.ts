@@ -1,5 +1,5 @@
-// What the code of the documentation uses of other runtimes. Their own types replace Node's, so that they cannot
-// be installed beside them.
+// Types of other runtimes that the documentation's code uses. Their own type packages replace Node's, so the two cannot
+// be installed together.
 
 declare const Bun: {
   serve(options: {

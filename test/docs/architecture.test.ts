@@ -15,12 +15,12 @@ function isThere(file: string): boolean {
   return places.some(place => existsSync(place + file))
 }
 
-// A star stands for each platform.
+// A star means each platform.
 function alternatives(path: string): readonly string[] {
   return path.includes('*') ? ['node', 'web'].map(one => path.replace('*', one)) : [path]
 }
 
-it('lists at most thirty concepts of core, each with a file that exists and one sentence', () => {
+it('lists at most thirty core concepts, each with an existing file and one sentence', () => {
   const page = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8')
   const section = page.split('## Concepts of core')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| ([^|]+) \| `([^`|]+)` \| ([^|]+) \|$/gm)]

@@ -10,24 +10,24 @@ export interface Block {
   readonly language: 'ts' | 'js'
   readonly code: string
   /**
-   * From the comment before the block. `server`: listens and has its route at /webhooks. `fetch`: exports a
-   * handler of requests. `event`: the same, with the request in an object. `module` (without a comment): it is imported, and must not throw.
+   * Kind from the comment before the block. `server`: listens and has its route at /webhooks. `fetch`: exports a request
+   * handler. `event`: the same, with the request in an object. `module` (without a comment): must not throw when imported.
    */
   readonly run: 'server' | 'fetch' | 'event' | 'module' | 'none'
   readonly compiled: boolean
-  /** Why it is not compiled or not run. */
+  /** Reason for not compiling or not running it. */
   readonly reason: string | undefined
 }
 
 const FENCE = /^```(\w*)[^\n]*\n(.*?)^```$/gms
 const COMMENT = /<!-- (run: (?<run>server|fetch|event)|not (?<not>run|compiled): (?<reason>[^\n]+)) -->\n+$/
 
-/** Every block of every document that a user reads. */
+/** Returns every block of every document for users. */
 export function allBlocks(): readonly Block[] {
   return documents().flatMap(blocksOf)
 }
 
-/** The blocks whose packages exist already. */
+/** Returns the blocks whose packages already exist. */
 export function readyBlocks(): readonly Block[] {
   const ready = workspacePackages().map(one => one.manifest.name)
   return allBlocks().filter(one => importedPackages(one.code).every(name => ready.includes(name)))
@@ -69,7 +69,7 @@ function blocksOf(doc: string): readonly Block[] {
 
 const LANGUAGES = { ts: 'ts', typescript: 'ts', js: 'js', mjs: 'js', javascript: 'js' } as const
 
-/** Names of our packages that a block imports. */
+/** Returns the names of our packages that a block imports. */
 function importedPackages(code: string): readonly string[] {
   return [...code.matchAll(/from '(@ackhook\/[\w-]+|ackhook)(?:\/[\w-]+)?'/g)].map(match => match[1] ?? '')
 }

@@ -3,8 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { ROOT } from '../support/workspace-packages.ts'
 
 /**
- * What the compiler says of these files, by name, with the settings of the tests. An empty text: nothing. `folder`
- * is one of the two that git ignores, and is written anew.
+ * Compiles files, given by name, with the tests' settings, and returns the compiler's output: empty if there are no
+ * errors. `folder` is one of the two that git ignores, and is rewritten.
  */
 export function compileFiles(folder: string, files: ReadonlyMap<string, string>): Promise<string> {
   rmSync(folder, { recursive: true, force: true })

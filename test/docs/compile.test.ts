@@ -7,23 +7,23 @@ import { compileFiles } from './compile-folder.ts'
 const folder = `${ROOT}test/docs/.compiled`
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('finds the code of the documentation', () => {
+it("finds the documentation's code", () => {
   expect(allBlocks().length).toBeGreaterThan(20)
 })
 
-it('says why, for every block that is not compiled or not run', () => {
+it('gives a reason for every block that is not compiled or not run', () => {
   for (const { doc, line, run, reason } of allBlocks()) {
     if (run === 'none') expect([doc, line, String(reason).length > 15]).toEqual([doc, line, true])
   }
 })
 
-it('compiles every block as it stands', { timeout: 60_000 }, async () => {
+it('compiles every block unchanged', { timeout: 60_000 }, async () => {
   const blocks = readyBlocks().filter(one => one.compiled)
   const files = new Map(blocks.map(block => [nameOf(block), atItsLine(block)]))
   expect(await compileFiles(folder, files)).toBe('')
 })
 
-/** The name and the line of an error are those of the document. */
+/** Gives errors the document's name and line. */
 function nameOf({ doc, line, language }: Block): string {
   return `${doc.replaceAll('/', '+')}.L${line}.${language === 'ts' ? 'ts' : 'mjs'}`
 }

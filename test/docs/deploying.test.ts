@@ -23,13 +23,13 @@ interface Deployment {
   }
 }
 
-/** `grace` and `timeout` of the page's program, in seconds. */
+/** Returns `grace` or `timeout` of the page's program, in seconds. */
 function shutdownSeconds(name: 'grace' | 'timeout'): number {
   const [, seconds] = new RegExp(`${name}: '(\\d+)s'`).exec(textOf('shutdown')) ?? []
   return Number(seconds)
 }
 
-it('has a Dockerfile without a fault, whose process receives the signal and is not root', () => {
+it('has a valid Dockerfile, whose process receives the signal and is not root', () => {
   const dockerfile = textOf('dockerfile')
   expect(validate(dockerfile)).toEqual([])
   expect(dockerfile).toMatch(/^USER (?!root)\w+$/m)
@@ -47,7 +47,7 @@ it('has a Deployment that waits for the shutdown, and notices it within grace', 
   expect(probe.periodSeconds * probe.failureThreshold).toBeLessThan(shutdownSeconds('grace'))
 })
 
-it('has a unit of systemd that starts node itself and waits for the shutdown', () => {
+it('has a systemd unit that starts node itself and waits for the shutdown', () => {
   const unit = textOf('systemd')
   expect(unit).toMatch(/^ExecStart=\/\S*\bnode \S+$/m)
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(shutdownSeconds('timeout'))

@@ -8,7 +8,7 @@ import { ENTRY_POINTS, PARTS } from './entry-points.ts'
 const folder = `${ROOT}test/docs/.examples`
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it.each(specifiers())('knows of every name of $specifier whether it is where a user begins', one => {
+it.each(specifiers())('lists every name of $specifier as an entry point or a part', one => {
   const { specifier, names } = one
   const known = [...(ENTRY_POINTS[specifier] ?? []), ...(PARTS[specifier] ?? [])]
   expect(known.sort()).toEqual(names)
@@ -17,11 +17,11 @@ it.each(specifiers())('knows of every name of $specifier whether it is where a u
 const cases = Object.entries(ENTRY_POINTS).flatMap(([specifier, names]) =>
   names.map(name => ({ specifier, name })),
 )
-it.each(cases)('gives an example of $name from $specifier', ({ specifier, name }) => {
+it.each(cases)('has an example of $name from $specifier', ({ specifier, name }) => {
   expect(exampleOf(specifier, name)).toContain(name)
 })
 
-it('compiles each example, with what stands around it in a program', { timeout: 60_000 }, async () => {
+it('compiles each example inside a program', { timeout: 60_000 }, async () => {
   const files = cases.map(({ specifier, name }, index) => {
     const example = exampleOf(specifier, name)
     return [`${index}.${specifier.replaceAll(/\W/g, '-')}.${name}.ts`, inProgram(specifier, example)] as const
@@ -40,7 +40,7 @@ function specifiers(): readonly { specifier: string; names: readonly string[] }[
   )
 }
 
-/** From the docstring in the sources of the package. Empty where there is none. */
+/** Returns the example from the docstring in the package's sources; empty if there is none. */
 function exampleOf(specifier: string, name: string): string {
   const { path } = workspacePackages().find(one => `${specifier}/`.startsWith(`${one.manifest.name}/`)) ?? {}
   for (const file of filesUnder(`${path}src`).filter(one => /^[^.]+\.ts$/.test(one))) {
@@ -54,7 +54,7 @@ function exampleOf(specifier: string, name: string): string {
   return ''
 }
 
-/** What an example leaves out, because its reader has it: imports first, then what the program around it declares. */
+/** Code that examples omit because readers have it: imports first, then declarations from the surrounding program. */
 const AROUND: Readonly<Record<string, string>> = {
   createServer: "import { createServer } from 'node:http'",
   express: "import express from 'express'",
@@ -92,7 +92,7 @@ function uses(example: string, name: string): boolean {
   return new RegExp(`(?<![.\\w'])${name}\\b`).test(example) && !new RegExp(`const ${name}\\b`).test(example)
 }
 
-/** Names of ours; `webhooks` is of the adapter that the example is about, or of Express. */
+/** Returns imports of our names; `webhooks` comes from the example's own adapter, or from Express. */
 function importsFor(specifier: string, example: string): readonly string[] {
   const first = [specifier, '@ackhook/express', '@ackhook/core']
   const rank = (one: string) => (first.includes(one) ? first.indexOf(one) : first.length)

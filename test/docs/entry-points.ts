@@ -1,5 +1,5 @@
 /**
- * What a user calls to begin with each package, by what it is imported from. Each has an example in its docstring.
+ * Functions that users of each package call first, by import specifier. Each has an example in its docstring.
  */
 export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   ackhook: ['run'],
@@ -40,7 +40,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/testing/inbox-suite': ['inboxProcess', 'inboxSuite', 'makeDelivery', 'makePolicy', 'serveInbox'],
 }
 
-/** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and what the above answer. */
+/** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and results of the above. */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   ackhook: ['diagnose', 'fromDeliveryFile', 'readDelivery', 'toDeliveryFile'],
   '@ackhook/core': ['AckhookError', 'ConfigurationError'],
@@ -107,7 +107,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'shuffleSome',
     'tapReceiver',
   ],
-  // The same, for other frameworks.
+  // The same for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],

@@ -6,7 +6,7 @@ import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 const page = readFileSync(`${ROOT}docs/errors.md`, 'utf8')
 const [, accepted = '', refused = '', thrown = '', noticed = ''] = page.split(/^## /m)
 
-it('describes every reply code once, with its status, and what stands for several of them', () => {
+it('describes every reply code once, with its status, and each code that covers several of them', () => {
   const replies = new Map<string, string>()
   const documented = [...rows(accepted), ...rows(refused)].map(([code, status]) => [code, status])
   const table = Object.entries(CODES).map(([code, { status, reply }]) => [
@@ -23,7 +23,7 @@ it('gives each refusal a cause and a fix', () => {
     expect([cells[0], cells.every(cell => cell.length > 2)]).toEqual([cells[0], true])
 })
 
-it('describes every code that is thrown', () => {
+it('describes every thrown code', () => {
   const source = readFileSync(`${ROOT}packages/core/src/errors/errors.ts`, 'utf8')
   const declared = /ReplyCode\n((?: {2}\| '\w+'\n)+)/.exec(source)?.[1] ?? ''
   const codes = [...declared.matchAll(/'(\w+)'/g)].map(match => `\`${match[1]}\``)
@@ -35,10 +35,10 @@ it('describes every code that is thrown', () => {
   ).toEqual(codes.sort())
 })
 
-/** What has a reply of its own, with codes of its own: the command line, and the emulator's API. */
+/** Packages with their own replies and codes: the command line and the emulator's API. */
 const ANSWERS = /^(cli|emulator)\//
 
-it('describes every code of a warning, in whatever package it is', () => {
+it('describes every warning code of every package', () => {
   const sources = filesUnder(`${ROOT}packages`).filter(
     file => /^\w+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file) && !ANSWERS.test(file),
   )
@@ -63,7 +63,7 @@ it('lists every code that a reply can carry by its status', () => {
   expect(listed.sort()).toEqual([...new Set(table)].sort())
 })
 
-/** Cells of the table in a section, without its head. */
+/** Returns the cells of a section's table, without its head. */
 function rows(section: string): string[][] {
   return section
     .split('\n')

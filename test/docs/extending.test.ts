@@ -26,7 +26,7 @@ interface InboxGuide {
   postgresInbox(pool: Pool): Inbox
 }
 
-/** The module that is the first block of a guide. */
+/** Imports the module in a guide's first block. */
 async function example<Module>(guide: string): Promise<Module> {
   const block = allBlocks().find(one => one.doc === `docs/extending/${guide}.md`)
   mkdirSync(folder, { recursive: true })
@@ -53,17 +53,17 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Pools of a table that has nothing in it. */
+/** Creates pools for an empty table. */
 async function poolsOf(definition: string, table: string, count: number): Promise<Pool[]> {
   const pools = Array.from({ length: count }, () => {
-    // The server is stopped with connections open.
+    // The server stops while connections are open.
     return new Pool({ connectionString: postgres.url, max: 5 }).on('error', () => {})
   })
   await pools[0]?.query(`${definition}; TRUNCATE ${table}`)
   return pools
 }
 
-describe('the store of the guide', () => {
+describe("the guide's store", () => {
   const cases = storeSuite({
     async open() {
       const { postgresStore, TABLE } = await example<StoreGuide>('writing-a-store')
@@ -75,7 +75,7 @@ describe('the store of the guide', () => {
   it.each(casesOf(cases, ['store.claim.race', 'store.time.exact']))('$id: $name', async ({ run }) => run())
 })
 
-describe('the inbox of the guide', () => {
+describe("the guide's inbox", () => {
   const cases = inboxSuite({
     capabilities: { survives: true, shared: true, serialize: false, forgets: true },
     async open() {
@@ -91,7 +91,7 @@ describe('the inbox of the guide', () => {
   const long = ['retention-lasts', 'drain-withdrawn', 'reopen-delay', 'durable-board-kept']
   it.each(casesOf(cases, long))('$id: $name', async ({ run }) => run())
 
-  it('keeps its count of crashes over a notification that a drain cuts short', async () => {
+  it('keeps its crash count when a drain cuts off a notification', async () => {
     const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
     const [pool] = (await poolsOf(TABLE, 'webhook_events', 1)) as [Pool]
     await pool.query(
@@ -125,7 +125,7 @@ const POLICY: ProcessingPolicy = {
   logger: { info() {}, warn() {}, error() {} },
 }
 
-describe('the adapter of the guide', () => {
+describe("the guide's adapter", () => {
   interface Context {
     readonly request: Request
     readonly params: Readonly<Record<string, string>>

@@ -15,11 +15,11 @@ it.each(pages)('%s links to files and headings that exist', page => {
 })
 
 it.each(pages.filter(page => page.startsWith('packages/')))(
-  '%s, which the registry shows elsewhere, has no relative links',
+  '%s, which the registry shows on its own site, has no relative links',
   page => expect(linksOf(page).filter(link => !/^(https:|#)/.test(link))).toEqual([]),
 )
 
-it('has every page and heading that an error text of a package names', () => {
+it('has every page and heading that error texts link to', () => {
   const sources = filesUnder(`${ROOT}packages`).filter(file =>
     /^[\w-]+\/src\/(?!.*\.test)[^.]+\.ts$/.test(file),
   )

@@ -24,7 +24,7 @@ it.each([
   expect(rowsBelow(heading).length).toBe(declared.length)
 })
 
-/** Names in the first column of the table below a heading. */
+/** Returns the names in the first column of the table below a heading. */
 function rowsBelow(heading: string): readonly string[] {
   const section = page.split(/^#+ /m).find(text => text.startsWith(`${heading}\n`)) ?? ''
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(match => match[1] ?? '')

@@ -23,12 +23,12 @@ it('numbers each performance note once', () => {
   expect(new Set(notes).size).toBe(notes.length)
 })
 
-it('every comment about performance ends with the numbers of notes', () => {
+it('every comment about performance ends with note numbers', () => {
   const odd = references.filter(({ line }) => !/ perf: (note \d+|notes \d+(, \d+)+)\.( \*\/)?$/.test(line))
   expect(odd).toEqual([])
 })
 
-it('every note that a comment refers to exists, and every note is referred to', () => {
+it('every note that a comment cites exists, and every note is cited', () => {
   const referred = references.flatMap(({ line }) =>
     (/perf: notes? ([\d, ]+)/.exec(line)?.[1] ?? '').split(', ').map(Number),
   )

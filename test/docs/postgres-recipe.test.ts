@@ -14,7 +14,7 @@ let once: (eventId: string, effect: (client: PoolClient) => Promise<void>) => Pr
 beforeAll(async () => {
   postgres = await startPostgres()
   client = new Client({ connectionString: postgres.url })
-  // The server is stopped with the connections of the recipe open.
+  // The server stops while the recipe's connections are open.
   client.on('error', () => {})
   await client.connect()
   const sql = /```sql\n(.*?)```/s.exec(readFileSync(`${ROOT}${DOC}`, 'utf8'))?.[1] ?? ''
@@ -24,7 +24,7 @@ beforeAll(async () => {
   vi.stubEnv('SIGNING_SECRET', 'a-secret-of-at-least-16-bytes')
   const recipe = allBlocks().find(one => one.doc === DOC && one.code.includes('handled_events'))
   mkdirSync(folder, { recursive: true })
-  // Its pool would report the end of the server as an error of its own.
+  // Its pool would report the server's end as an error.
   writeFileSync(`${folder}/recipe.ts`, `${recipe?.code}\npool.on('error', () => {})\nexport { pool }\n`)
   ;({ once } = await import(/* @vite-ignore */ `${folder}/recipe.ts`))
 }, 60_000)
@@ -46,12 +46,12 @@ async function counted(): Promise<number> {
   return rows[0]?.value ?? -1
 }
 
-it('has one effect, however many attempts run at the same time', async () => {
+it('takes effect once, however many attempts run at the same time', async () => {
   await Promise.all(Array.from({ length: 20 }, () => once('evt_1', count)))
   expect(await counted()).toBe(1)
 })
 
-it('undoes the effect of an attempt that fails, and lets the next one have it', async () => {
+it('undoes the effect of a failed attempt, and the next attempt takes effect', async () => {
   const before = await counted()
   const failing = async (connection: PoolClient) => {
     await count(connection)

@@ -20,7 +20,7 @@ beforeAll(async () => {
   redis = await startRedis()
   vi.stubEnv('REDIS_URL', redis.url)
   mkdirSync(folder, { recursive: true })
-  // Where an example writes a file, such as a database.
+  // Folder in which an example writes files, such as a database.
   process.chdir(elsewhere)
   vi.stubEnv('SIGNING_SECRET', secret)
   vi.stubEnv('SIGNING_SECRETS', `${secret},the-old-secret-of-16-bytes`)
@@ -53,14 +53,14 @@ describe.each(of('server'))('$name', block => {
 })
 
 describe.each(of('fetch'))('$name', block => {
-  it('gives a handler that accepts a genuine event once and refuses a forged one', async () => {
+  it('exports a handler that accepts a genuine event once and refuses a forged one', async () => {
     const handler = handlerOf(await start(block, 0))
     await expectPromises(init => handler(new Request('http://127.0.0.1/webhooks', init)))
   })
 })
 
 describe.each(of('event'))('$name', block => {
-  it('gives a handler of objects with a request that accepts a genuine event once and refuses a forged one', async () => {
+  it('exports a handler of objects with a request that accepts a genuine event once and refuses a forged one', async () => {
     const { POST } = (await start(block, 0)) as { POST(event: { request: Request }): Promise<Response> }
     await expectPromises(init => POST({ request: new Request('http://127.0.0.1/webhooks', init) }))
   })
@@ -72,12 +72,12 @@ describe.each(of('module'))('$name', block => {
   })
 })
 
-/** Imports the block with its port replaced. Listeners of signals are kept from the process and called at the end. */
+/** Imports the block with its port replaced. Keeps signal listeners away from the process, and calls them at the end. */
 async function start({ doc, line, language, code }: Block, port: number): Promise<Record<string, unknown>> {
   const file = `${folder}/${doc.replaceAll('/', '+')}.L${line}.${count++}.${language === 'ts' ? 'ts' : 'mjs'}`
   writeFileSync(file, code.replaceAll('3000', String(port)))
   const { on, once } = process
-  // As Ctrl+C does: there is no balancer to wait for.
+  // Shuts down as on Ctrl+C, without waiting for a load balancer.
   const listeners = vi.spyOn(process, 'on').mockImplementation((event, listener) => {
     if (event === 'SIGINT') stops.push(() => endOf(listener as () => void))
     return event === 'SIGINT' || event === 'SIGTERM' ? process : on.call(process, event, listener)
@@ -95,7 +95,7 @@ async function start({ doc, line, language, code }: Block, port: number): Promis
   }
 }
 
-/** Resolves when the shutdown that a signal begins would end the process. */
+/** Resolves when the shutdown after a signal would end the process. */
 async function endOf(onSignal: () => void): Promise<void> {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   onSignal()
@@ -103,7 +103,7 @@ async function endOf(onSignal: () => void): Promise<void> {
   exit.mockRestore()
 }
 
-/** What platforms look for in a module: `POST`, `default.fetch`, or what was handed to `Bun.serve` or `Deno.serve`. */
+/** Returns the handler that platforms look for: `POST`, `default.fetch`, or the argument of `Bun.serve` or `Deno.serve`. */
 function handlerOf(module: Record<string, unknown>): (request: Request) => Promise<Response> {
   const { POST } = module
   const entry = module['default'] as { fetch?: unknown } | undefined
@@ -114,7 +114,7 @@ function handlerOf(module: Record<string, unknown>): (request: Request) => Promi
   return handler as (request: Request) => Promise<Response>
 }
 
-/** As Workers call it: secrets come with the request, and work goes on after the reply. */
+/** Calls a handler as Workers do: secrets come with the request, and work continues after the reply. */
 function workersFetch(fetch: unknown): (request: Request) => Promise<Response> {
   if (typeof fetch !== 'function') throw new Error('the default export has no fetch')
   const env = { SIGNING_SECRET: secret }

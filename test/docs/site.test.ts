@@ -9,7 +9,7 @@ interface Section {
 
 const pages = filesUnder(`${ROOT}docs`).filter(file => file.endsWith('.md'))
 
-it('has every page of the documentation once in the menu of the site', () => {
+it("has every documentation page once in the site's menu", () => {
   const filesOf = (folder: string) => filesUnder(`${ROOT}docs/${folder}`)
   const sections: readonly Section[] = sidebar((page: string) => page, filesOf)
   const links = sections.flatMap(section => section.items.map(item => item.link))

@@ -36,7 +36,7 @@ beforeEach(async () => {
   const { port } = server.address() as AddressInfo
   emulator = await startEmulator({ port: 0, secret, to: `http://127.0.0.1:${port}/webhooks` })
   client = new Client({ apiKey: 'any-key', baseUrl: emulator.url })
-  // Typed by the schemas: a misspelt field does not compile.
+  // The schemas provide the types: a misspelled field does not compile.
   hooks.on('message.sent', ({ type, data }) => seen.push({ type, message: data.message_id }))
   hooks.on('message.delivered', ({ type, data }) => seen.push({ type, message: data.message_id }))
   hooks.on('message.received', ({ data }) => {
@@ -54,7 +54,7 @@ afterEach(async () => {
   replies.length = 0
 })
 
-it('leads from a message through its events to a typed handler', async () => {
+it('goes from a message through its events to a typed handler', async () => {
   const schema = z.object({ id: z.string() })
   const { status, headers, body } = await client.messages.send(message, { schema })
   expect([status, headers.get('x-emulator-guess')]).toEqual([202, 'true'])
@@ -69,7 +69,7 @@ it('leads from a message through its events to a typed handler', async () => {
   ])
 })
 
-it('leads from a message of a customer through a handler to the answer', async () => {
+it("goes from a customer's message through a handler to the answer", async () => {
   await emulator.api.messages.receive({ from: '+4915187654321', text: 'Where is my order?' })
   await until('the handler has answered', () => replies.length === 1)
   expect(await replies[0]).toMatchObject({ status: 202 })
@@ -80,7 +80,7 @@ it('leads from a message of a customer through a handler to the answer', async (
   ])
 })
 
-it('reports the field that the platform refuses', async () => {
+it('reports the field that the platform rejects', async () => {
   const error = await client.messages.send({ ...message, to: '+49 151' }).catch(thrown => thrown)
   expect(error).toMatchObject({ code: 'api', status: 400, body: { error: { field: 'to' } } })
 })

@@ -28,7 +28,7 @@ async function listen(app: Express): Promise<string> {
 interface Setting {
   readonly emulator: Emulator
   readonly clock: FakeClock
-  /** Ids in the order in which they were handled. */
+  /** Ids in handling order. */
   readonly handled: string[]
   readonly codes: string[]
 }
@@ -39,7 +39,7 @@ async function emulatorFor(to: string, clock: FakeClock, options: EmulatorOption
   return emulator
 }
 
-/** A real Express app with Ackhook in it, behind the emulator. */
+/** Starts a real Express app with Ackhook, behind the emulator. */
 async function withAckhook(
   faults: EmulatorFaults,
   receiving: Partial<ReceiverOptions> = {},
@@ -108,7 +108,7 @@ describe('an Express app with Ackhook handles each event once', () => {
     if (seen !== undefined) expect([...setting.codes, ...replied]).toContain(seen)
   })
 
-  it('in spite of timestamps that retries do not renew, with a tolerance that covers them', async () => {
+  it('even if retries keep the original timestamp, with a tolerance that covers them', async () => {
     const setting = await withAckhook(
       { frozenTimestamp: true, lostReply: 0.4 },
       { tolerance: '24h' },
@@ -117,7 +117,7 @@ describe('an Express app with Ackhook handles each event once', () => {
     await expectEachOnce(setting, await sendAll(setting))
   })
 
-  it('while its secret is rotated: the new one is added before the old one ends', async () => {
+  it('while its secret is rotated: the new one is added before the old one expires', async () => {
     const next = 'whsec_next_0123456789abcdef'
     const setting = await withAckhook({ lostReply: 0.3 }, { secret: [SECRET, next] })
     const before = await sendAll(setting)
@@ -129,8 +129,8 @@ describe('an Express app with Ackhook handles each event once', () => {
   })
 })
 
-describe('a receiver that is written by hand is caught', () => {
-  /** Verifies, answers, handles: only the ids are forgotten. */
+describe('a hand-written receiver is caught', () => {
+  /** Starts a receiver that verifies, replies and handles, but does not remember ids. */
   async function withoutDedupe(faults: EmulatorFaults): Promise<Setting> {
     const clock = fakeClock('2026-03-01T12:00:00Z')
     const handled: string[] = []
@@ -146,7 +146,7 @@ describe('a receiver that is written by hand is caught', () => {
   }
 
   it.each([{ duplicate: true }, { concurrentDuplicate: true }, { lostReply: 0.5 }] as const)(
-    'when it forgets which events it has seen: %o',
+    'if it does not remember handled events: %o',
     async faults => {
       const setting = await withoutDedupe(faults)
       const ids = await sendAll(setting)
@@ -155,7 +155,7 @@ describe('a receiver that is written by hand is caught', () => {
     },
   )
 
-  it('only when something goes wrong: without a fault it looks right', async () => {
+  it('only if a fault occurs: otherwise it seems correct', async () => {
     const setting = await withoutDedupe({})
     const ids = await sendAll(setting)
     expect([...setting.handled].sort()).toEqual([...ids].sort())

@@ -6,13 +6,13 @@ import { inFull } from '../support/in-full.ts'
 import { until } from '../support/until.ts'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
 
-// Vitest hands its own conditions to child processes. A user has none.
+// Vitest passes its own conditions to child processes. A user has none.
 const { NODE_OPTIONS: _options, ...ENV } = process.env
 
 /** Several processes start at once, on a machine that may have other work. */
 const PATIENCE_MS = 60_000
 
-/** What the script `example` runs after its build. */
+/** Arguments that the script `example` passes to npm after its build. */
 const REST = ['start', '--silent', '--workspace']
 
 const folders = readdirSync(`${ROOT}examples`).filter(one =>
@@ -28,7 +28,7 @@ it('finds the examples', () => {
   )
 })
 
-it('starts them as the command from the root does after its build', () => {
+it('starts them like the root command after its build', () => {
   const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as Manifest
   expect(scripts?.['example']).toBe(`npm run build --silent && npm ${REST.join(' ')}`)
 })
@@ -49,10 +49,10 @@ describe.each(examples)('examples/$folder', ({ folder, manifest }) => {
   })
 })
 
-it('examples/fastify-sqlite fails when the duplicate is taken for a new event', {
+it('examples/fastify-sqlite fails if a duplicate is treated as a new event', {
   timeout: 60_000,
 }, async () => {
-  // What the platform would hear of a receiver that forgets: 202 for each delivery.
+  // Simulates the replies of a receiver that forgets ids: 202 for each delivery.
   const forget =
     'const real = fetch; globalThis.fetch = async (...of) => { await real(...of); return { status: 202 } }'
   const demo = spawn(process.execPath, ['--import', `data:text/javascript,${forget}`, 'src/demo.mjs'], {
@@ -74,7 +74,7 @@ const ENDED = [
 ] as const
 
 it.each(ENDED.slice(0, inFull(ENDED.length, 2)))(
-  'examples/%s ends all it started on %s',
+  'examples/%s ends all processes that it started on %s',
   { timeout: 4 * PATIENCE_MS },
   async (folder, signal, processes, line) => {
     const demo = spawn(process.execPath, ['src/demo.mjs'], {
@@ -107,15 +107,15 @@ function childrenOf(pid: number): number[] {
   return children.trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** A zombie, which only waits for its parent, has ended. */
+/** Returns whether a process runs. A zombie, which only waits for its parent, has ended. */
 function isRunning(pid: number): boolean {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
 }
 
 /**
- * As their README says it, in the fault run. Its command builds first. By default that has been done: one example is
- * started by the rest of the command, and the others by their own script, as npm does it.
+ * Starts an example. The fault run uses the README's command, which builds first. The default run skips the build: it
+ * starts one example by the rest of that command, and the others by their own script, like npm.
  */
 function start(folder: string, { scripts }: Manifest): Promise<{ exitCode: unknown; output: string }> {
   const byNpm = [...inFull(['run', '--silent', 'example'], REST), `examples/${folder}`]

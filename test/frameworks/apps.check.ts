@@ -7,7 +7,7 @@ const VITE = '../node_modules/vite/bin/vite.js'
 const PATIENT = { timeout: 20_000 }
 const BUILD = 180_000
 
-/** What the sender and the operator of a whole app see. */
+/** Declares tests of a whole app, from the view of its sender and its operator. */
 function handlesOnce(path: string, start: () => Promise<App>): void {
   let app: App
 
@@ -16,7 +16,7 @@ function handlesOnce(path: string, start: () => Promise<App>): void {
   }, BUILD)
   afterAll(() => app?.stop())
 
-  it('handles a delivery once, with the exact bytes, and recognises its repetition', async () => {
+  it('handles a delivery once, with the exact bytes, and recognizes its repetition', async () => {
     const url = app.origin + path
     expect(await post(url)).toEqual([202, 'accepted'])
     await expect.poll(() => app.output(), PATIENT).toContain('handled evt_1')
@@ -29,13 +29,13 @@ function handlesOnce(path: string, start: () => Promise<App>): void {
     expect(await post(app.origin + path, undefined, large)).toEqual([202, 'accepted'])
   })
 
-  it('refuses a forged event, and the framework has nothing to say about any reply', async () => {
+  it('refuses a forged event, and the framework prints no warnings', async () => {
     expect(await post(app.origin + path, 'whsec_somebody_elses_secret')).toEqual([401, 'unauthorized'])
     expect(app.output()).not.toMatch(/API (?:resolved|handler|route)|stalled|⚠|⨯/)
   })
 }
 
-// One after the other: both use the folder of the app.
+// Both run one after the other, because they use the app's folder.
 describe('an API route of Next.js, in its development server', () => {
   handlesOnce('/api/webhooks', () => startApp('nextjs', NEXT, 'dev'))
 })
@@ -47,7 +47,7 @@ describe('an API route of Next.js, built and started', () => {
   })
 })
 
-describe('SvelteKit with its adapter for Node, built and started', () => {
+describe('SvelteKit with its Node adapter, built and started', () => {
   handlesOnce('/webhooks', async () => {
     await runProgram('sveltekit', VITE, 'build')
     return startApp('sveltekit', 'build')

@@ -10,16 +10,16 @@ const quiet = { info() {}, warn() {}, error() {} }
 type Options = ReceiverOptions<Record<never, never>, never>
 type AnyReceiver = ReturnType<typeof createReceiver<Record<never, never>, never>>
 
-/** Options for a receiver or an adapter, and what registers the handler of the test on it. */
+/** Options for a receiver or an adapter, and a function that registers the test's handler on it. */
 export interface Setting {
   readonly options: Options
   setUp(receiver: Pick<AnyReceiver, 'on' | 'close'>): void
 }
 
-/** Starts a server of the framework and answers with the address of the webhook route. */
+/** Starts a server of the framework and returns the address of the webhook route. */
 export type Start = (setting: Setting) => Promise<string>
 
-/** What a sender sees, whatever calls the handler. */
+/** Declares tests from the sender's view, whatever calls the handler. */
 export function behaves(start: Start): void {
   const setting = (handler: () => void, options: Partial<Options> = {}): Setting => ({
     options: { secret: SECRET, logger: quiet, ...options } as Options,
@@ -41,7 +41,7 @@ export function behaves(start: Start): void {
     expect(await post(url, 'whsec_somebody_elses_secret')).toEqual([401, 'unauthorized'])
   })
 
-  it('answers with 500 when a handler fails that the reply waits for', async () => {
+  it('returns 500 if the reply waits for a handler that fails', async () => {
     const fail = () => {
       throw new Error('the handler fails')
     }
@@ -50,14 +50,14 @@ export function behaves(start: Start): void {
   })
 }
 
-/** A receiver that is set up. */
+/** Creates a receiver and sets it up. */
 export function receiverOf({ options, setUp }: Setting): AnyReceiver {
   const receiver = createReceiver(options)
   setUp(receiver)
   return receiver
 }
 
-/** Listens until the test is over and answers with the address of the webhook route. */
+/** Listens until the test ends, and returns the address of the webhook route. */
 export async function listen(server: Server | RequestListener): Promise<string> {
   const listening = typeof server === 'function' ? createServer(server) : server
   await new Promise<void>(resolve => listening.listen(0, '127.0.0.1', resolve))
@@ -68,7 +68,7 @@ export async function listen(server: Server | RequestListener): Promise<string> 
   return `http://127.0.0.1:${(listening.address() as AddressInfo).port}/webhooks`
 }
 
-/** Status and code of the reply to an event whose bytes no parser would give back. */
+/** Posts an event whose bytes no parser preserves, and returns the reply's status and code. */
 export async function post(
   url: string,
   key: string = SECRET,

@@ -15,7 +15,7 @@ import { load } from './load.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** The framework keeps functions by their names, for as long as the process lasts. */
+/** Makes names unique: the framework keeps functions by name for the life of the process. */
 let count = 0
 
 async function startGoogle(handler: Handler): Promise<string> {
@@ -34,7 +34,7 @@ describe('Google Cloud Functions with toNodeHandler', () => {
   behaves(setting => startGoogle(toNodeHandler(receiverOf(setting)) as Handler))
 })
 
-describe('Google Cloud Functions with the adapter of Express', () => {
+describe('Google Cloud Functions with the Express adapter', () => {
   behaves(({ options, setUp }) => {
     const hooks = webhooks(options as never)
     setUp(hooks as never)
@@ -42,7 +42,7 @@ describe('Google Cloud Functions with the adapter of Express', () => {
   })
 })
 
-describe('a function of Netlify, which gets a Fetch request and a context', () => {
+describe('a Netlify function, which receives a Fetch request and a context', () => {
   behaves(setting => {
     const handler = toFetchHandler(receiverOf(setting))
     return listen(
@@ -51,19 +51,19 @@ describe('a function of Netlify, which gets a Fetch request and a context', () =
   })
 })
 
-describe('a function of Vercel, which gets a Fetch request alone', () => {
+describe('a Vercel function, which receives only a Fetch request', () => {
   behaves(setting => {
     const POST = toFetchHandler(receiverOf(setting))
     return listen(getRequestListener(request => POST(request)) as RequestListener)
   })
 })
 
-describe('a function of Vercel, which gets requests whose getter parses the body', () => {
+describe('a Vercel function, which receives requests whose getter parses the body', () => {
   const start = (setting: Setting) => {
     const handler = toNodeHandler(receiverOf(setting)) as Handler
     return listen(
       createServer((request, response) => {
-        // Their helpers read lazily, and throw for what is not JSON.
+        // Vercel's helpers parse lazily, and throw if the body is not JSON.
         Object.defineProperty(request, 'body', {
           get() {
             throw new Error('Invalid JSON')

@@ -37,7 +37,7 @@ describe('h3 2 with a Fetch handler', () => {
   })
 })
 
-describe('h3 1, which is that of Nitro 2, with fromNodeMiddleware', () => {
+describe('h3 1, used by Nitro 2, with fromNodeMiddleware', () => {
   behaves(async setting => {
     const h3 = await load<H3Version1>('h3-1')
     const app = h3.createApp()

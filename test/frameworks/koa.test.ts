@@ -14,7 +14,7 @@ interface Koa {
   callback(): RequestListener
 }
 
-// The one framework of this folder in the default run, where it is installed.
+// The only framework of this folder in the default run, if it is installed.
 describe.skipIf(!isInstalled('koa'))('Koa', () => {
   behaves(async setting => {
     const handler = toNodeHandler(receiverOf(setting))

@@ -27,7 +27,7 @@ interface Nest {
 }
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** A module with the controllers, which are decorated by hand: this folder is not compiled. */
+/** Creates a module with the controllers, which are decorated by hand: this folder is not compiled. */
 async function createApp(controllers: readonly unknown[], ...options: readonly unknown[]): Promise<App> {
   await load('reflect-metadata')
   const { Module } = await load<Common>('@nestjs/common')
@@ -39,7 +39,7 @@ async function createApp(controllers: readonly unknown[], ...options: readonly u
   return app
 }
 
-/** A controller whose POST hands the request and the response of the platform to `handle`. */
+/** Creates a controller whose POST passes the platform's request and response to `handle`. */
 async function createController(handle: Handler): Promise<unknown> {
   await load('reflect-metadata')
   const { Controller, Post, Req, Res } = await load<Common>('@nestjs/common')

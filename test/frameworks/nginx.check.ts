@@ -14,12 +14,12 @@ import { requireProgram } from '../support/require-program.ts'
 import { SECRET } from './behaviour.ts'
 
 const README = new URL('../../packages/dashboard/README.md', import.meta.url)
-/** The one that the README shows. */
+/** The location from the README. */
 const DOCUMENTED = /```nginx\n(location [\s\S]+?\n\})\n```/.exec(readFileSync(README, 'utf8'))![1]!
 const WITHOUT_HOST = DOCUMENTED.replace(/\n.*proxy_set_header Host .*/, '')
 const WITH_FORWARDED_HOST = DOCUMENTED.replace('proxy_set_header Host ', 'proxy_set_header X-Forwarded-Host ')
 
-/** Starts nginx with one location, and answers with the origin at which a browser finds it. */
+/** Starts nginx with one location, and returns its origin for a browser. */
 async function startNginx(location: string, dashboardPort: number): Promise<string> {
   const program = requireProgram('nginx')
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-nginx-'))
@@ -65,7 +65,7 @@ interface Warning {
   readonly sent?: string
 }
 
-/** A dashboard behind nginx: the origin of the page, and what the app logs. */
+/** Starts a dashboard behind nginx, and returns the page's origin and the app's warnings. */
 async function behindNginx(location: string, options: Partial<DashboardOptions> = {}) {
   const warned: Warning[] = []
   const logger = { info() {}, warn: (fields: object) => void warned.push(fields), error() {} }
@@ -81,7 +81,7 @@ async function behindNginx(location: string, options: Partial<DashboardOptions> 
   return { origin: await startNginx(location, port), inner: `127.0.0.1:${port}`, warned }
 }
 
-/** What the page sends over plain HTTP, where a browser names its origin alone. */
+/** Posts as the page does over plain HTTP, where a browser sends only the origin. */
 async function discard(page: string, origin = page): Promise<number> {
   const reply = await fetch(`${page}/ops/webhooks/api/letters/discard`, {
     method: 'POST',
@@ -93,14 +93,14 @@ async function discard(page: string, origin = page): Promise<number> {
 }
 
 describe('the dashboard behind nginx', () => {
-  it('works with the location that the README shows', async () => {
+  it('works with the location from the README', async () => {
     const { origin, warned } = await behindNginx(DOCUMENTED)
     expect((await fetch(`${origin}/ops/webhooks`)).status).toBe(200)
     expect(await discard(origin)).toBe(200)
     expect(warned).toEqual([])
   })
 
-  it('refuses a call where nginx replaces the host, and the log names the expected one', async () => {
+  it('refuses a call if nginx replaces the host, and logs the expected host', async () => {
     const { origin, inner, warned } = await behindNginx(WITHOUT_HOST)
     expect((await fetch(`${origin}/ops/webhooks`)).status).toBe(200)
     expect(await discard(origin)).toBe(403)
@@ -108,7 +108,7 @@ describe('the dashboard behind nginx', () => {
     expect(warned).toMatchObject([{ code: 'foreign_request', expected: inner, sent }])
   })
 
-  it('works with X-Forwarded-Host and trustProxy, and refuses the page of another site then too', async () => {
+  it("works with X-Forwarded-Host and trustProxy, and still refuses another site's page", async () => {
     const { origin, warned } = await behindNginx(WITH_FORWARDED_HOST, { trustProxy: true })
     expect(await discard(origin)).toBe(200)
     expect(warned).toEqual([])
@@ -117,7 +117,7 @@ describe('the dashboard behind nginx', () => {
     expect(warned).toMatchObject([{ code: 'foreign_request', expected, sent: 'evil.test' }])
   })
 
-  it('does not take X-Forwarded-Host without trustProxy', async () => {
+  it('ignores X-Forwarded-Host without trustProxy', async () => {
     const { origin, warned } = await behindNginx(WITH_FORWARDED_HOST)
     expect(await discard(origin)).toBe(403)
     expect(warned).toHaveLength(1)

@@ -6,10 +6,10 @@ const PATIENT = { timeout: 20_000 }
 
 describe.each([
   ['NestJS, whose own hooks call it', ['nest.mjs'], 'SIGTERM'],
-  ['NestJS without hooks of its own', ['nest.mjs', 'alone'], 0],
+  ['NestJS without its own hooks', ['nest.mjs', 'alone'], 0],
   ['close-with-grace, which calls it', ['grace.mjs'], 0],
-] as const)('a graceful shutdown beside %s', (_, args, code) => {
-  it('turns readiness off, accepts for a grace, handles what was accepted and ends the process', async () => {
+] as const)('a graceful shutdown with %s', (_, args, code) => {
+  it('turns readiness off, accepts events for a grace period, handles them and ends the process', async () => {
     const app = await startApp('shutdown', ...args)
     onTestFinished(() => app.stop())
     const ready = async () => (await fetch(`${app.origin}/health/ready`)).status

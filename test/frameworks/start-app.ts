@@ -8,11 +8,11 @@ import { FOLDER } from './load.ts'
 
 const PATIENT = { timeout: 120_000, interval: 100 }
 
-/** An app in a process of its own. */
+/** An app in its own process. */
 export interface App {
-  /** Address of its root, without a slash at the end. */
+  /** Root address, without a trailing slash. */
   readonly origin: string
-  /** Everything that it has printed. */
+  /** Returns everything that it has printed. */
   output(): string
   /** Resolves with the exit code, or with the signal that ended it. */
   readonly ended: Promise<number | string>
@@ -20,18 +20,18 @@ export interface App {
   stop(): Promise<void>
 }
 
-/** Runs a program of `node_modules` in a folder beside it, to its end. */
+/** Runs a program from `node_modules` in a sibling folder, to its end. */
 export async function runProgram(folder: string, ...args: readonly string[]): Promise<void> {
   await promisify(execFile)(process.execPath, [...args], { cwd: FOLDER + folder, env: environment() })
 }
 
-/** Starts a program that listens on `PORT`, and waits until it answers. */
+/** Starts a program that listens on `PORT`, and waits until it responds. */
 export async function startApp(folder: string, ...args: readonly string[]): Promise<App> {
   const port = await freePort()
   const child = spawn(process.execPath, args, {
     cwd: FOLDER + folder,
     env: { ...environment(), PORT: String(port), HOST: '127.0.0.1' },
-    // A development server has processes of its own, which end with the group.
+    // Starts a process group, because a development server has further processes.
     detached: true,
   })
   const chunks: string[] = []
@@ -57,7 +57,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Without the settings of Vitest. SvelteKit has a limit of its own, of 512 KiB. */
+/** Returns the environment without Vitest's settings. Raises SvelteKit's own body limit of 512 KiB. */
 function environment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _, VITEST: __, NODE_ENV: ___, ...env } = process.env
   const settings = { NO_COLOR: '1', NEXT_TELEMETRY_DISABLED: '1', BODY_SIZE_LIMIT: '1M' }

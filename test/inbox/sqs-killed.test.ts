@@ -29,7 +29,7 @@ afterAll(async () => {
   await sqs.stop()
 })
 
-/** Accepts one event, as a process that only receives. */
+/** Accepts one event, like a process that only receives. */
 async function accept(queueUrl: string, deadLetters: string): Promise<string> {
   const inbox = sqsInbox({ client: sqs.client, queueUrl, deadLetters })
   const receiver = createReceiver({ secret, inbox, concurrency: 0 })
@@ -55,18 +55,18 @@ it.concurrent.each([
   ['in a handler runs its event again in another process, as the next attempt', 'events', 'in-handler', 2],
   ['in a handler runs its event again, with FIFO', 'events.fifo', 'in-handler', 2],
   [
-    'once the event is handled, and its message not deleted, leaves no second effect',
+    'after handling the event, but before deleting its message, causes no second effect',
     'events',
     'before-delete',
     1,
   ],
   [
-    'once the event is handled, and its message not deleted, leaves no second effect with FIFO',
+    'after handling the event, but before deleting its message, causes no second effect with FIFO',
     'events.fifo',
     'before-delete',
     1,
   ],
-])('a process that is killed %s', async (_, name, point, attempt) => {
+])('a process killed %s', async (_, name, point, attempt) => {
   const queueUrl = await sqs.createQueue(name)
   const deadLetters = await sqs.createQueue(name.replace('events', 'dead'))
   const first = await consume({ queueUrl, deadLetters, point })

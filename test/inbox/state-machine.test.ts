@@ -1,4 +1,4 @@
-// A short form of the full fault run (`npm run test:faults`): the same machine with fewer seeds.
+// A short version of the full fault run (`npm run test:faults`): the same machine with fewer seeds.
 process.env['FAULT_SCALE'] ??= '0.01'
 
 await import('../faults/inbox/state-machine.test.ts')

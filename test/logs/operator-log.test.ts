@@ -14,7 +14,7 @@ import { eventBody, SECRET, signedRequest } from '../support/receiving.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-/** What pino, the logger of Fastify, wrote. */
+/** A line from pino, Fastify's logger. */
 interface PinoLine {
   readonly level: number
   readonly msg: string
@@ -38,7 +38,7 @@ function pino(): { readonly logger: Logger; readonly lines: PinoLine[] } {
   return { logger: fastify({ logger: { stream } }).log, lines }
 }
 
-/** Without what a Redis of a test says of its settings. */
+/** Shortens lines, and omits the warning about the test Redis's settings. */
 const shortOf = (lines: readonly PinoLine[]) =>
   lines.filter(({ code }) => code !== 'redis_not_durable').map(({ level, code }) => `${level} ${code}`)
 
@@ -55,7 +55,7 @@ async function send(receiver: Pick<ReturnType<typeof createReceiver>, 'handle'>)
   return (await receiver.handle(request)).status
 }
 
-it('pino: a Redis that is away is one error with its cause, and one line when a delivery is accepted again', async () => {
+it('pino: a Redis outage is one error with its cause, and one line when a delivery is accepted again', async () => {
   const client = new Redis(server.url, { maxRetriesPerRequest: 0, enableOfflineQueue: false })
   client.on('error', () => {})
   await until('the client is connected', () => client.status === 'ready')
@@ -87,7 +87,7 @@ it('pino: a Redis that is away is one error with its cause, and one line when a 
   )
 })
 
-it('pino: a process that only works tells of the outage of its queue, and of its end once an attempt starts', async () => {
+it("pino: a process that only runs handlers logs its queue's outage, and its end once an attempt starts", async () => {
   const options = { connection: server.url, queue: 'logs' }
   const { logger, lines } = pino()
   const attempts: string[] = []
@@ -108,7 +108,7 @@ it('pino: a process that only works tells of the outage of its queue, and of its
     await Promise.all([worker.close({ timeout: '1s' }), other.close({ timeout: '1s' })])
   })
   await until(
-    'an attempt starts, and is told of',
+    'an attempt starts, and is logged',
     async () => {
       await send(other)
       return lines.some(({ code }) => code === 'store_up')
@@ -125,7 +125,7 @@ describe('a file of sqliteInbox', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'webhooks.db')
 
-  it('pino: the line of a dead letter has the command that redrives it, and the next start tells what waits', async () => {
+  it('pino: the line for a dead letter has the command that redrives it, and the next start logs waiting events', async () => {
     const first = pino()
     const failing = createReceiver({
       secret: SECRET,
@@ -153,7 +153,7 @@ describe('a file of sqliteInbox', () => {
       concurrency: 0,
     })
     await later.start()
-    await until('the start is told of', () => second.lines.length > 0)
+    await until('the start is logged', () => second.lines.length > 0)
     expect(second.lines).toMatchObject([
       { level: INFO, msg: `0 events wait from an earlier run, 1 dead letter (file ${file}).` },
     ])
@@ -167,7 +167,7 @@ describe('a file of sqliteInbox', () => {
     ])
   })
 
-  it('pino: wrong secrets, and handlers that fail, are told at their level', async () => {
+  it('pino: wrong secrets and failing handlers are logged at their level', async () => {
     const { logger, lines } = pino()
     const receiver = createReceiver({ secret: SECRET, logger, retry: { attempts: 2, minDelay: '5s' } })
     receiver.on('*', () => Promise.reject(new TypeError('no')))
@@ -203,6 +203,6 @@ it('the default logger prints warnings and errors once, and no information', () 
   expect(stderr.match(/AckhookWarning: /g)).toHaveLength(1)
   expect(stderr).toContain("is SIGNING_SECRET this endpoint's secret?")
   expect(stdout).toBe('')
-  // The timer that would write the count keeps no process.
+  // The timer that would write the count does not keep the process alive.
   expect(performance.now() - startedAt).toBeLessThan(50_000)
 })

@@ -2,10 +2,10 @@ import { runCase } from '@ackhook/testing/spi'
 import type { SuiteCase } from '@ackhook/testing/store-suite'
 import type { Mutant } from './mutant.ts'
 
-/** A case that hangs has failed. Longer than any case takes, shorter than the limit of a patient test runner. */
+/** Time after which a case counts as hung: longer than any case takes, shorter than a patient test runner's limit. */
 const HANGS_AFTER_MS = 40_000
 
-/** Id of the first case that fails, or nothing. Cases of one mutant run one after the other. */
+/** Returns the id of the first failing case, if any. A mutant's cases run one after the other. */
 export async function failingCase({ caughtBy, cases }: Mutant): Promise<string | undefined> {
   const all = cases()
   if (!all.some(({ id }) => id === caughtBy)) throw new Error(`The suite has no case ${caughtBy}`)
@@ -16,7 +16,7 @@ export async function failingCase({ caughtBy, cases }: Mutant): Promise<string |
   return undefined
 }
 
-/** Says why a case failed, or nothing. */
+/** Returns the reason why a case failed, if it failed. */
 export async function reasonOf(one: SuiteCase): Promise<string | undefined> {
   return (await runCase(one, Math.min(one.timeLimitMs, HANGS_AFTER_MS)))?.toString()
 }

@@ -3,18 +3,18 @@ import type { SuiteCase } from '@ackhook/testing/store-suite'
 /** A faulty implementation that its suite must fail. */
 export interface Mutant {
   readonly name: string
-  /** The fault, as a clause about the implementation: "extends a lease that has expired". */
+  /** The fault, as a clause about the implementation: "extends an expired lease". */
   readonly wrong: string
-  /** The id of the case that is expected to fail. It runs first, so that the others are seldom needed. */
+  /** Id of the case that should fail. It runs first, so that the others are rarely needed. */
   readonly caughtBy: string
-  /** The reason why a suite cannot catch it. Without one, it counts against the suite when it passes. */
+  /** Reason why a suite cannot catch it. Without one, a mutant that passes counts against the suite. */
   readonly mayPass?: string
-  /** The cases of the suite, bound to the faulty implementation. */
+  /** Returns the suite's cases for the faulty implementation. */
   cases(): readonly SuiteCase[]
 }
 
-/** What each file of faulty implementations exports as `mutants`. */
+/** The export `mutants` of each file of faulty implementations. */
 export type Mutants = readonly Mutant[]
 
-/** What `control.ts` of each folder exports as `control`: the cases on a correct implementation of the same kind. */
+/** The export `control` of each folder's `control.ts`: the cases for a correct implementation of the same kind. */
 export type Control = () => readonly SuiteCase[]

@@ -5,7 +5,7 @@ import { failingCase, reasonOf } from './failing-case.ts'
 import type { Control, Mutant, Mutants } from './mutant.ts'
 
 const KINDS = ['stores', 'inboxes', 'adapters'] as const
-/** Share of faulty implementations that a suite may let pass without a reason beside them. */
+/** Share of faulty implementations that may pass a suite without a stated reason. */
 const MOST_PASSED = 0.05
 
 for (const kind of KINDS) {
@@ -23,7 +23,7 @@ for (const kind of KINDS) {
       expect(reasons).toEqual([])
     })
 
-    test('each has a name of its own', () => {
+    test('each has a unique name', () => {
       expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
     })
 
@@ -32,7 +32,7 @@ for (const kind of KINDS) {
         const id = await failingCase(mutant)
         if (id === undefined) passed.push(mutant)
         else if (mutant.mayPass !== undefined) throw new Error(`${id} catches it: remove its mayPass`)
-        else if (id !== mutant.caughtBy) await annotate(`caught by ${id} and not by ${mutant.caughtBy}`)
+        else if (id !== mutant.caughtBy) await annotate(`caught by ${id}, not by ${mutant.caughtBy}`)
       })
     }
 

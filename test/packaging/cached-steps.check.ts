@@ -17,12 +17,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
-/** A step whose inputs lack a file that it reads would stay green when that file changes. */
+// If a step's inputs lacked a file that it reads, the step would stay green when that file changes.
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-steps-')))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** What `turbo run --dry=json` prints, as far as it is used here. */
+/** Output of `turbo run --dry=json`, as far as it is used here. */
 interface DryRun {
   readonly globalCacheInputs: { readonly files: Readonly<Record<string, string>> }
   readonly tasks: readonly {
@@ -35,7 +35,7 @@ interface DryRun {
 }
 
 describe('the inputs of step:lint', () => {
-  it('are all that Biome checks', async () => {
+  it('are all files that Biome checks', async () => {
     const folder = onlyInputsOf('//#step:lint')
     const lint = (cwd: string) => run('npm', ['run', 'step:lint'], { cwd })
     expect(checkedFiles(await lint(folder))).toBe(checkedFiles(await lint(ROOT)))
@@ -43,7 +43,7 @@ describe('the inputs of step:lint', () => {
 })
 
 describe('the inputs of step:typecheck', () => {
-  it('are all that tsc reads, and enough for it', async () => {
+  it('are all files that tsc reads, and enough for it', async () => {
     const inputs = inputsOf('//#step:typecheck')
     const read = ['ui', 'tsconfig.test.json', ...projectsOfPackages()].flatMap(filesOfProject)
     expect(read.length).toBeGreaterThan(700)
@@ -84,7 +84,7 @@ describe('the inputs of step:build', () => {
     const read = (await bundle.watchFiles).map(fromRoot)
     await bundle.close()
     expect(read).toContain('packages/testing/src/index.ts')
-    // What is installed counts by the lock file.
+    // The lock file covers installed packages.
     expect(read.filter(file => !inputs.has(file) && !file.includes('node_modules/'))).toEqual([])
   })
 
@@ -100,15 +100,15 @@ describe('the inputs of step:build', () => {
   })
 })
 
-describe('a stored result', () => {
+describe('a cached result', () => {
   const cache = `--cache-dir=${join(scratch, 'cache')}`
   beforeAll(() => runStep('step:lint', cache))
 
-  it('stands for the same files on the same version of Node', () => {
+  it('is used for the same files on the same Node version', () => {
     expect(dryRun('step:lint', [cache]).tasks[0]?.cache.status).toBe('HIT')
   })
 
-  it('does not stand for another version of Node, nor for another platform', () => {
+  it('is not used for another Node version or another platform', () => {
     for (const [name, value] of [
       ['version', 'v20.19.1'],
       ['platform', 'sunos'],
@@ -119,16 +119,16 @@ describe('a stored result', () => {
     }
   })
 
-  it('is none of a step that was started without the version of Node in its key', () => {
+  it('is not stored for a step without the Node version in its key', () => {
     const env = { ...process.env, ACKHOOK_STEPS_ON: undefined, TURBO_TELEMETRY_DISABLED: '1' }
     const turbo = ['exec', 'turbo', '--', 'run', 'step:lint', cache]
     const { status, stdout } = spawnSync('npm', turbo, { cwd: ROOT, encoding: 'utf8', env })
     expect(status).not.toBe(0)
-    expect(stdout).toContain('lacks the version of Node')
+    expect(stdout).toContain('lacks the Node version')
   })
 })
 
-/** The folder `scratch/…` with the inputs of a task and with the installed packages, and nothing else. */
+/** Creates a folder `scratch/…` with only a task's inputs and the installed packages. */
 function onlyInputsOf(task: string): string {
   const folder = mkdtempSync(join(scratch, 'only-'))
   for (const file of inputsOf(task)) {
@@ -140,7 +140,7 @@ function onlyInputsOf(task: string): string {
   return folder
 }
 
-/** Links to the installed packages. The links to ours are copied, so that they lead to the sources of the folder. */
+/** Links to the installed packages. Copies the links to ours, so that they point to the folder's own sources. */
 function linkModules(from: string, folder: string): void {
   if (!existsSync(`${ROOT}${from}`)) return
   mkdirSync(join(folder, from), { recursive: true })
@@ -153,7 +153,7 @@ function linkModules(from: string, folder: string): void {
   }
 }
 
-/** The paths, from the root, of the files in the key of a task. */
+/** Returns the paths, from the root, of the files in a task's key. */
 function inputsOf(task: string): ReadonlySet<string> {
   const { globalCacheInputs, tasks } = dryRun(task.replace(/.*#/, ''))
   const found = tasks.find(one => one.taskId === task)
@@ -174,12 +174,12 @@ function runStep(
   node: readonly string[] = [],
 ) {
   const args = [...node, `${ROOT}scripts/run-steps.mjs`, step, option, ...options]
-  // CI forces its own steps, which would be a miss of every stored result.
+  // CI forces its own steps, which would miss every cached result.
   const env = { ...process.env, TURBO_FORCE: undefined }
   return execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env })
 }
 
-/** The texts of the files in a folder by their paths. */
+/** Returns the texts of a folder's files by path. */
 function textsUnder(folder: string): Readonly<Record<string, string>> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
   const paths = files.map(one => join(one.parentPath, one.name))
@@ -198,7 +198,7 @@ function projectsOfPackages(): readonly string[] {
   )
 }
 
-/** The files of this repository that a program of tsc consists of, other than those that it builds. */
+/** Returns the repository's files in a tsc project, except those that it builds. */
 function filesOfProject(project: string): readonly string[] {
   const listed = execFileSync(`${ROOT}node_modules/.bin/tsc`, ['-p', project, '--listFilesOnly'], {
     cwd: ROOT,

@@ -9,7 +9,7 @@ import { expect, inject, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 import { newUser } from './new-user.ts'
 
-it('refuses to start in a page, bundled for one', async () => {
+it('refuses to start in a page, bundled for browsers', async () => {
   const bundle = await rolldown({ input: `${ROOT}packages/client/dist/index.js`, platform: 'browser' })
   const { output } = await bundle.generate({ format: 'iife', name: 'ackhook' })
   const page = createContext({ URL })
@@ -33,7 +33,7 @@ test('sends from jsdom', async () => {
 })
 `
 
-it('works in jsdom under Node, where tests of an app may run', async () => {
+it("works in jsdom under Node, where an app's tests may run", async () => {
   const server = createServer((request, response) =>
     request.resume().on('end', () => response.writeHead(202).end()),
   )

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { NewUser } from './new-user.ts'
 
-/** What `npm create ackhook` is asked for. */
+/** Choices for `npm create ackhook`. */
 export interface Wanted {
   readonly framework: string
   readonly inbox: string
@@ -20,9 +20,9 @@ export async function createProject(user: NewUser, wanted: Wanted): Promise<void
   if (tests) expect(await inProject(user, 'npm test')).toMatch(/^(?:#|ℹ) pass 2$/m)
 }
 
-/** Starts the project, sends an event as its README says, and ends it. */
+/** Starts the project, sends an event as in its README, and ends it. */
 export async function playProject(user: NewUser, redis?: string): Promise<void> {
-  // The port that this user has, in the place of 3000.
+  // Replaces port 3000 with this user's port.
   await inProject(user, "sed -i 's/300[0]/3000/' package.json")
   if (redis !== undefined) await inProject(user, `sed -i 's#^REDIS_URL=.*#REDIS_URL=${redis}#' .env`)
   await user.start(`cd ${FOLDER}\nnpm run start`)

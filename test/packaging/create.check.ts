@@ -5,18 +5,18 @@ import { type NewUser, newUser } from './new-user.ts'
 let user: NewUser
 afterEach(() => user.leave())
 
-// Each answer once. `npm run test:create` tries them all together, with a Redis.
+// Tries each answer once. `npm run test:create` tries all combinations, with a Redis.
 it.each([
   { framework: 'express', inbox: 'memory', language: 'typescript', tests: true },
   { framework: 'fastify', inbox: 'bullmq', language: 'javascript', tests: true },
   { framework: 'hono', inbox: 'sqlite', language: 'typescript', tests: false },
-])('npm create ackhook leads to an app on $framework with $inbox in $language', async wanted => {
+])('npm create ackhook creates an app on $framework with $inbox in $language', async wanted => {
   user = await newUser(inject('registry'))
   await createProject(user, wanted)
   if (wanted.inbox !== 'bullmq') await playProject(user)
 })
 
-it('brings seven packages, none of them with an install script, and refuses a folder with files in it', async () => {
+it('installs seven packages without install scripts, and refuses a folder that has files', async () => {
   user = await newUser(inject('registry'))
   const installed = JSON.parse(await user.run('npm install --json create-ackhook'))
   expect(installed.added).toBe(7)

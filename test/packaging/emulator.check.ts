@@ -5,13 +5,13 @@ import { freePort } from '../support/free-port.ts'
 import { type NewUser, newUser } from './new-user.ts'
 import { nodePrograms } from './runtime-programs.ts'
 
-/** Node 20 has no SQLite of its own. */
+/** False on Node 20, which has no built-in SQLite. */
 const HAS_SQLITE = process.getBuiltinModule?.('node:sqlite') !== undefined
 
 let user: NewUser
 afterEach(() => user.leave())
 
-it('ackhook brings few packages, and none of them has a script that runs when it is installed', async () => {
+it('ackhook installs few packages, and none of them has an install script', async () => {
   user = await newUser(inject('registry'))
   await user.run('npm install --no-audit --no-fund ackhook')
   const packages = installedIn(user.folder)
@@ -20,7 +20,7 @@ it('ackhook brings few packages, and none of them has a script that runs when it
   expect(Object.values(packages).filter(one => one.hasInstallScript)).toEqual([])
 })
 
-it('no command but those that serve loads what they serve with', async () => {
+it('only commands that serve load the server packages', async () => {
   user = await newUser(inject('registry'))
   await user.run('npm install --no-audit --no-fund ackhook')
   await user.run('rm -r node_modules/hono node_modules/@hono node_modules/@ackhook/sqlite')
@@ -35,7 +35,7 @@ describe('from an empty folder, with nothing configured', () => {
     await playPlatform('npx --yes ackhook')
   })
 
-  it.runIf(!HAS_SQLITE)('says what else to install on Node 20, and runs once that is done', async () => {
+  it.runIf(!HAS_SQLITE)('names the package to install on Node 20, and runs once that is done', async () => {
     user = await newUser(inject('registry'))
     const refused = await user.run('npx --yes ackhook emulator start 2>&1 || true')
     const fix = /npm install .*/.exec(refused)?.[0] ?? 'the error names no command'
@@ -46,7 +46,7 @@ describe('from an empty folder, with nothing configured', () => {
 
 async function playPlatform(ackhook: string): Promise<void> {
   const port = await freePort()
-  // The port of the user's own server, which is what is waited for.
+  // Uses the user's own port, because `start` waits for a server there.
   await user.start(`${ackhook} emulator start --port 3000 --to http://localhost:${port}/webhooks`)
   await user.prints(/^ {2}page +http:\/\/127\.0\.0\.1:\d+$/m)
   expect(user.printed()).toMatch(/export SIGNING_SECRET=whsec_[\w-]{32}\n/)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseAst } from 'rolldown/parseAst'
 
-/** The names an entry point exports, types as `type Name`. Throws at `export *`: what is public is written down. */
+/** Returns an entry point's exported names, types as `type Name`. Throws at `export *`: public names must be explicit. */
 export function exportedNames(entry: string): readonly string[] {
   const { body } = parseAst(readFileSync(entry, 'utf8'), { lang: 'ts' })
   const names: string[] = []

@@ -10,7 +10,7 @@ afterEach(() => {
 it.each([
   ['docs/getting-started/express.md', 'new-user'],
   ['packages/cli/README.md', 'first-hour'],
-])('%s takes a new user from an empty folder to a handled event', async (page, name) => {
+])('%s guides a new user from an empty folder to a handled event', async (page, name) => {
   user = await newUser(inject('registry'))
   const shown = await user.follow(page, name)
   expect(shown).toMatch(/202 accepted[\s\S]*1 event sent, 1 acknowledged[\s\S]*200 duplicate/)

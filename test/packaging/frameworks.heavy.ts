@@ -10,8 +10,8 @@ npx ackhook send conversation.resolved --to http://localhost:3000/webhooks`
 let user: NewUser | undefined
 afterEach(() => user?.leave())
 
-// From an empty folder, the packed tarballs, and the newest version of each framework. `npm run test:framework-pages`.
-it.each(['koa', 'h3', 'elysia', 'express4'])('the section about %s leads to a handled event', async name => {
+// Starts from an empty folder, with the packed tarballs and the newest version of each framework: `npm run test:framework-pages`.
+it.each(['koa', 'h3', 'elysia', 'express4'])('the section about %s ends with a handled event', async name => {
   user = await newUser(inject('registry'))
   await user.follow(MORE, name)
   await user.start(SERVE)
@@ -19,7 +19,7 @@ it.each(['koa', 'h3', 'elysia', 'express4'])('the section about %s leads to a ha
   await user.prints(/evt_\w+ was resolved/)
 })
 
-it('the page about NestJS leads to a handled event and a clean end', async () => {
+it('the page about NestJS ends with a handled event and a clean exit', async () => {
   user = await newUser(inject('registry'))
   expect(await user.follow('docs/getting-started/nestjs.md', 'nestjs')).toContain('202 accepted')
   await user.prints(/cnv_\w+ was resolved by ai/)

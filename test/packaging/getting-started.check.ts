@@ -2,7 +2,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type NewUser, newUser } from './new-user.ts'
 import { runtimePrograms } from './runtime-programs.ts'
 
-// A new user: an empty folder, the packed tarballs, and each page followed to the letter.
+// Plays a new user with an empty folder and the packed tarballs, who follows each page to the letter.
 let user: NewUser | undefined
 afterEach(() => {
   user?.leave()
@@ -18,7 +18,7 @@ describe.each([
   { page: 'bun', reply: '202 accepted' },
   { page: 'deno', reply: '202 accepted' },
 ])('docs/getting-started/$page.md', ({ page, reply }) => {
-  it('leads from an empty folder to a handled event and a clean end', async () => {
+  it('goes from an empty folder to a handled event and a clean exit', async () => {
     user = await newUser(inject('registry'), [runtimePrograms()])
     expect(await user.follow(`docs/getting-started/${page}.md`, 'new-user')).toContain(reply)
     await user.prints(/cnv_\w+ was resolved by ai/)
@@ -26,7 +26,7 @@ describe.each([
   })
 })
 
-it('docs/getting-started/testing-your-handlers.md leads from an empty folder to a test that passes', async () => {
+it('docs/getting-started/testing-your-handlers.md goes from an empty folder to a passing test', async () => {
   user = await newUser(inject('registry'))
   const printed = await user.follow('docs/getting-started/testing-your-handlers.md', 'testing')
   expect(printed).toMatch(/pass 1\b[\s\S]*fail 0\b/)

@@ -14,9 +14,9 @@ describe.each(workspacePackages())('$manifest.name in an empty project', one => 
   const entries = Object.keys(one.manifest.exports ?? {})
     .filter(subpath => subpath !== './package.json')
     .map(subpath => one.manifest.name + subpath.slice(1))
-    // The suites import a test runner and nothing else of their own may need one.
+    // Only the suites may need a test runner.
     .filter(specifier => !specifier.endsWith('-suite'))
-    // Types alone: there is nothing to import.
+    // A type-only package has nothing to import.
     .filter(specifier => specifier !== '@ackhook/core/planned-events')
 
   it('installs alone with its peers and can be imported and required', async () => {

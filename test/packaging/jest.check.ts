@@ -13,13 +13,13 @@ function write(files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(user.folder, name), text)
 }
 
-/** The handlers of the README and their test. The last file of a name: that of Jest. */
+/** The README's handlers and their test. If a name occurs twice, the last file is the Jest version. */
 function ofReadme(name: string): string {
   const blocks = [...readmeBlocks(README, 'handlers'), ...readmeBlocks(README, 'jest')]
   return blocks.findLast(one => one.flags['file'] === name)?.text ?? ''
 }
 
-it('runs the unit test of the README with Jest', async () => {
+it("runs the README's unit test with Jest", async () => {
   user = await newUser(inject('registry'))
   write({
     'webhooks.js': ofReadme('webhooks.js'),
@@ -33,7 +33,7 @@ it('runs the unit test of the README with Jest', async () => {
 })
 
 describe(COMMONJS, () => {
-  it('makes Jest run the unit test of a CommonJS project', async () => {
+  it("makes Jest run a CommonJS project's unit test", async () => {
     user = await newUser(inject('registry'))
     await user.run('npm init -y && npm install @ackhook/core @ackhook/testing @ackhook/express express')
     write({
@@ -45,7 +45,7 @@ describe(COMMONJS, () => {
     expect(await user.run('npx jest 2>&1')).toMatch(/Tests: +2 passed, 2 total/)
   })
 
-  it('makes ts-jest run it, and names the settings of TypeScript that work', async () => {
+  it('makes ts-jest run it, and names working TypeScript settings', async () => {
     user = await newUser(inject('registry'))
     const packages = ['core', 'testing', 'express', 'sqlite'].map(name => `@ackhook/${name}`).join(' ')
     await user.run(`npm init -y && npm install ${packages} express @types/express @types/node@20`)

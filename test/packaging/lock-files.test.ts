@@ -9,7 +9,7 @@ interface Entry {
 }
 
 it.each(['', 'bench/', 'site/', 'test/frameworks/', 'test/runtimes/'])(
-  '%spackage-lock.json has the integrity of every package and the address of none',
+  '%spackage-lock.json has integrity values but no addresses of packages',
   folder => {
     const lock = JSON.parse(readFileSync(`${ROOT}${folder}package-lock.json`, 'utf8')) as {
       readonly packages: Readonly<Record<string, Entry>>

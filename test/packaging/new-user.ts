@@ -8,26 +8,26 @@ import { freePort } from '../support/free-port.ts'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { run } from './run.ts'
 
-/** Someone with an empty folder, an empty home and a page to follow. */
+/** A user with an empty folder, an empty home and a page to follow. */
 export interface NewUser {
   readonly folder: string
-  /** Does what the marked blocks of a page say, in order, and answers what the commands in front printed. */
+  /** Follows a page's marked blocks in order, and returns the output of the foreground commands. */
   follow(page: string, name: string): Promise<string>
-  /** Starts a server in the background, and goes on once it can be reached. */
+  /** Starts a server in the background, and resolves once it can be reached. */
   start(commands: string): Promise<void>
-  /** Runs commands to their end and answers what they printed. */
+  /** Runs commands to their end and returns their output. */
   run(commands: string): Promise<string>
-  /** What the server in the background has printed until now. */
+  /** Returns the background server's output until now. */
   printed(): string
-  /** Waits until it has printed this. */
+  /** Waits until its output matches. */
   prints(what: RegExp): Promise<void>
-  /** Sends SIGTERM, and answers the exit code once it has ended. */
+  /** Sends SIGTERM, and returns the exit code once the server has ended. */
   end(): Promise<number | null>
-  /** Ends what is left and removes the folders. */
+  /** Ends remaining processes and removes the folders. */
   leave(): void
 }
 
-/** `path` holds folders with programs that the user has beside Node. Packages come from `registry`. */
+/** Creates a user. `path`: folders with programs besides Node. Packages come from `registry`. */
 export async function newUser(registry: string, path: readonly string[] = []): Promise<NewUser> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-home-')))
   const folder = join(home, 'first-hour')
@@ -39,7 +39,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
     PATH: [...path, process.env['PATH']].join(':'),
     PORT: port,
     NPM_CONFIG_REGISTRY: registry,
-    // npx asks before it installs: a page that needs the answer has forgotten a line.
+    // npx asks before it installs: a page that needs an answer lacks an install command.
     NPM_CONFIG_YES: 'false',
     NEXT_TELEMETRY_DISABLED: '1',
     WRANGLER_SEND_METRICS: 'false',
@@ -51,7 +51,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
 
   async function start(commands: string): Promise<void> {
     printed = ''
-    // The last command takes the place of the shell, so that signals and the exit code are its own.
+    // The last command replaces the shell, so that it receives signals and sets the exit code.
     const script = here(commands).replace(/\n?([^\n]+)$/, '\nexec $1')
     const child = spawn('sh', ['-ec', script], { cwd: folder, env, detached: true })
     child.stdout.on('data', chunk => (printed += chunk))
@@ -61,7 +61,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
       timeout: 240_000,
       interval: 100,
     })
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at once:\n${printed}`)
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} immediately:\n${printed}`)
   }
 
   return {
@@ -98,7 +98,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
   }
 }
 
-/** What is on the registry already need not be downloaded each time. Nothing of ours is in there. */
+/** Shares the npm cache, so that public packages are not downloaded each time. Ours are not in it. */
 function borrowNpmCache(home: string): void {
   const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()
   mkdirSync(join(home, '.npm'))
@@ -106,7 +106,7 @@ function borrowNpmCache(home: string): void {
   symlinkSync(join(cache, '_cacache'), join(home, '.npm/_cacache'))
 }
 
-/** To the whole group: some programs are started by others. */
+/** Signals the whole process group: some programs start others. */
 function signal(child: ChildProcess | undefined, name: NodeJS.Signals): void {
   try {
     if (child?.pid !== undefined) process.kill(-child.pid, name)
@@ -115,7 +115,7 @@ function signal(child: ChildProcess | undefined, name: NodeJS.Signals): void {
   }
 }
 
-/** An answer of any kind, and not only a connection: wrangler listens for a moment to see whether the port is free. */
+/** Resolves for any reply. A connection is not enough: wrangler listens briefly to check whether the port is free. */
 async function reachable(port: string): Promise<void> {
   const reply = await fetch(`http://localhost:${port}/`, { signal: AbortSignal.timeout(5000) })
   await reply.arrayBuffer()

@@ -10,8 +10,8 @@ npx ackhook send conversation.resolved --to http://localhost:3000/webhooks`
 let user: NewUser
 afterEach(() => user.leave())
 
-// The real thing: several hundred megabytes and two builds. `npm run test:nextjs`; its short form is examples/nextjs-route.
-it('leads from an empty folder to a Next.js app that handles an event, and one that SIGTERM does not interrupt', async () => {
+// Tests a real app: several hundred megabytes and two builds. `npm run test:nextjs`; examples/nextjs-route is the short version.
+it('goes from an empty folder to a Next.js app that handles an event, and one that SIGTERM does not interrupt', async () => {
   user = await newUser(inject('registry'))
   expect(await user.follow(PAGE, 'new-user')).toContain('200 processed')
   await user.prints(/cnv_\w+ was resolved by ai/)
@@ -30,6 +30,6 @@ it('leads from an empty folder to a Next.js app that handles an event, and one t
   expect(await user.run(SEND)).toContain('202 accepted')
   await user.prints(/begun/)
   await user.end()
-  // npx has ended by now; Next itself goes on until the handler has finished.
+  // npx has ended by now; Next itself runs until the handler has finished.
   await user.prints(/cnv_\w+ was resolved by ai/)
 })

@@ -9,18 +9,18 @@ import { startRegistry } from './registry.ts'
 export interface Tarball {
   readonly name: string
   readonly folder: string
-  /** Absolute path of the package, with a slash at the end. */
+  /** Absolute path of the package, with a trailing slash. */
   readonly path: string
   /** Absolute path of the .tgz file. */
   readonly file: string
-  /** What is in it. */
+  /** Names of the files in it. */
   readonly contents: readonly string[]
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
     tarballs: readonly Tarball[]
-    /** Address of a registry that has them, and all others. */
+    /** Address of a registry with these and all other packages. */
     registry: string
   }
 }

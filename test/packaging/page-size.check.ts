@@ -3,14 +3,14 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 
-/** Bytes, compressed: of the JavaScript and CSS that a page starts with, and of all it may load. */
+/** Limits in compressed bytes: of a page's initial JavaScript and CSS, and of everything it may load. */
 const MOST = { atStart: 30_000, inAll: 40_000 }
 
-it.each(['dashboard', 'emulator'])('the page of the %s is small', async page => {
+it.each(['dashboard', 'emulator'])('the %s page is small', async page => {
   const files = await filesOf(page)
   const html = files.find(([name]) => name === 'index.html')?.[1] ?? ''
   const code = files.filter(([name]) => /\.(js|css)$/.test(name))
-  // Its other chunks are imported when they are needed; what it imports at once is preloaded.
+  // The page preloads its initial chunks and imports the others on demand.
   const first = code.filter(([name]) => html.includes(name))
   expect(first.map(([name]) => name.split('.').at(-1))).toEqual(expect.arrayContaining(['js', 'css']))
   const sizes = { atStart: sizeOf(first), inAll: sizeOf(code) }
@@ -25,7 +25,7 @@ function sizeOf(files: readonly File[]): number {
   return files.reduce((sum, [, text]) => sum + gzipSync(text, { level: 9 }).length, 0)
 }
 
-/** The dashboard has its files in a module, the emulator in a folder. */
+/** Returns a page's files: the dashboard has them in a module, the emulator in a folder. */
 async function filesOf(page: string): Promise<readonly File[]> {
   const folder = `${ROOT}packages/${page}/page/`
   if (page === 'emulator') {

@@ -8,7 +8,7 @@ import { type SqsServer, startSqs } from '../support/sqs.ts'
 import { withOwnDependencies, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
-// The oldest and the newest peers that each range allows, with the packed packages: `npm run test:peers`.
+// Tests the packed packages with the oldest and newest peers that each range allows: `npm run test:peers`.
 
 let redis: RedisServer
 let postgres: PostgresServer
@@ -48,7 +48,7 @@ const DELIVER = `
     return reply
   }`
 
-/** Programs that end with 0 when the package works with what is installed beside it. */
+/** Programs that end with 0 if the package works with the installed peers. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   hono: `${DELIVER}
     const { Hono } = await import('hono')
@@ -115,7 +115,7 @@ describe.each([
   ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
   ['bullmq on PostgreSQL', { bullmq: '6', pg: '8' }],
 ] as const)('@ackhook/%s beside %o', (name, peers) => {
-  it('installs without a complaint and works', async () => {
+  it('installs without warnings and works', async () => {
     const folder = name.split(' ')[0] ?? ''
     const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-peers-')))
     folders.push(project)

@@ -12,8 +12,8 @@ export interface Registry {
 }
 
 /**
- * What the registry will be once these tarballs are published: ours are served from here, all others by the
- * registry that npm is set to. With it a test installs exactly what a page says.
+ * A registry as it will be once these tarballs are published: serves our packages itself, and all others from npm's
+ * configured registry. With it, a test installs exactly the packages that a page names.
  */
 export async function startRegistry(tarballs: readonly Tarball[]): Promise<Registry> {
   const upstream = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
@@ -38,7 +38,7 @@ export async function startRegistry(tarballs: readonly Tarball[]): Promise<Regis
   }
 }
 
-/** The document of one package, with the one version that there is. */
+/** Returns a package's document, with its only version. */
 function packument({ name, path, file }: Tarball, base: string): object {
   const manifest = JSON.parse(readFileSync(`${path}package.json`, 'utf8')) as { version: string }
   const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`

@@ -13,7 +13,7 @@ describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
     expect([...found].sort()).toEqual(Object.keys(rooms).sort())
   })
 
-  it.each(files)('%s imports only what its room may', file => {
+  it.each(files)('%s imports only from rooms that its own room allows', file => {
     const room = roomOf(file)
     for (const imported of importedFiles(source, file)) {
       const target = roomOf(imported)
@@ -22,7 +22,7 @@ describe.each(Object.entries(ROOMS))('the rooms of %s', (folder, rooms) => {
     }
   })
 
-  it('have no circle of files', () => {
+  it('have no import cycle', () => {
     expect(circleIn(files, file => importedFiles(source, file))).toBeUndefined()
   })
 })
@@ -36,7 +36,7 @@ function roomOf(file: string): string {
   return dirname(file)
 }
 
-/** Files of the same package, from the top of its sources. `#platform` and the like stand for what they promise. */
+/** Returns imported files of the same package, relative to its sources. `#platform` and the like count as interfaces. */
 function importedFiles(source: string, file: string): readonly string[] {
   const text = readFileSync(source + file, 'utf8')
   const specifiers = [...text.matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'/gm)].map(
@@ -50,7 +50,7 @@ function importedFiles(source: string, file: string): readonly string[] {
   })
 }
 
-/** The files of one circle, beginning and ending with the same one. */
+/** Returns the files of one cycle, beginning and ending with the same file. */
 function circleIn(
   files: readonly string[],
   importsOf: (file: string) => readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The folders of a package's sources, and which others each may import. `.` is the top of `src`. Every room may
- * import itself.
+ * Rooms: the folders of a package's sources, each with the others that it may import. `.` is the top of `src`. Every room
+ * may import itself.
  */
 export type Rooms = Readonly<Record<string, readonly string[]>>
 
@@ -9,18 +9,18 @@ const MIDDLE = [...GROUND, 'observe', 'platform', 'http', 'events']
 const INBOX = [...MIDDLE, 'inbox']
 const RECEIVER = [...INBOX, 'inbox/memory', 'verify', 'worker', 'receiver']
 
-/** What every room of the SQLite storage builds on. */
+/** Rooms that every room of the SQLite storage may import. */
 const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
 const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
 
-/** What the deliveries of the emulator rest on. */
+/** Rooms that the emulator's deliveries may import. */
 const EMULATOR = ['clock', 'endpoints', 'errors', 'events', 'lib', 'options', 'security', 'storage']
 const OPERATIONS = [...EMULATOR, 'delivery', 'feed', 'messages']
 
-/** What every command of the CLI may use. */
+/** Rooms that every CLI command may import. */
 const SHARED = ['command', 'terminal', 'secrets']
 
-/** What the verbs of `ackhook emulator` may use. */
+/** Rooms that the verbs of `ackhook emulator` may import. */
 const VERBS = [...SHARED, 'delivery', 'emulator/lib']
 
 export const ROOMS: Readonly<Record<string, Rooms>> = {
@@ -54,7 +54,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'doctor/checks': ['doctor/evidence'],
     'doctor/guesses': ['doctor/evidence'],
     doctor: ['delivery', 'secrets', 'doctor/evidence', 'doctor/checks', 'doctor/guesses'],
-    // `send --from-file` is a replay that is signed anew.
+    // `send --from-file` is a replay with a new signature.
     send: [...SHARED, 'delivery', 'replay'],
     listen: [...SHARED, 'delivery', 'doctor'],
     replay: [...SHARED, 'delivery'],
@@ -103,7 +103,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     processing: ['engine'],
     '.': ['engine', 'queues', 'redis', 'postgres', 'retention', 'accepting', 'processing'],
   },
-  // `#page` is what `ui/` builds.
+  // `#page` is the output of `ui/`.
   dashboard: {
     protocol: [],
     security: [],

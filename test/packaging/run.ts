@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 
-/** Runs a program to its end and gives what it wrote; rejects with all of that when it fails. */
+/** Runs a program to its end and returns its output; rejects with the whole output if it fails. */
 export function run(
   program: string,
   args: readonly string[],
@@ -15,7 +15,7 @@ export function run(
   })
 }
 
-/** Without what `npm run` adds: the settings of this repository are not those of a user's project. */
+/** Returns the environment without variables from `npm run`: a user's project does not have this repository's settings. */
 function userEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 }

@@ -11,7 +11,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   deno: `@deno/${platform === 'linux' ? `${host}-glibc` : host}/deno`,
 }
 
-/** A folder with the Bun and the Deno that `test/runtimes` pins, under their own names. */
+/** Creates a folder with the Bun and Deno that `test/runtimes` pins, under their own names. */
 export function runtimePrograms(): string {
   install()
   const folder = `${INSTALLED}.programs`
@@ -21,7 +21,7 @@ export function runtimePrograms(): string {
   return folder
 }
 
-/** The folder with another Node that `test/runtimes` pins. Linux only. */
+/** Returns the folder with another Node version that `test/runtimes` pins. Linux only. */
 export function nodePrograms(line: number): string {
   install()
   return `${INSTALLED}node${line}-${host}/bin`

@@ -15,11 +15,11 @@ let user: NewUser
 afterEach(() => user.leave())
 
 describe(LAMBDA, () => {
-  it('leads from an empty folder to a function that answers what AWS hands over', async () => {
+  it('goes from an empty folder to a function that replies to AWS events', async () => {
     user = await newUser(inject('registry'))
     const shown = await user.follow(LAMBDA, 'new-user')
     expect(shown).toMatch(/cnv_\w+ was resolved by ai[\s\S]*statusCode: 200/)
-    // Warnings go to stderr, which the page's own commands do not return.
+    // Includes stderr, where warnings go, unlike the page's own commands.
     const tried = await user.run(`SIGNING_SECRET=${secret} node dist/try.mjs 2>&1`)
     expect(tried).toContain('statusCode: 200')
     expect(tried).not.toContain('core_loaded_twice')
@@ -39,13 +39,13 @@ describe(LAMBDA, () => {
 })
 
 describe(`${LAMBDA}, with a queue`, () => {
-  it('leads from an empty folder to a function that receives and one that handles', async () => {
+  it('goes from an empty folder to one function that receives and one that handles', async () => {
     user = await newUser(inject('registry'))
     const [sqs, redis] = await Promise.all([startSqs(), startRedis()])
     try {
       await user.follow(LAMBDA, 'with-queue')
       await user.run('npm install --save-dev @ackhook/testing esbuild')
-      // As `sam build` does.
+      // Bundles like `sam build`.
       await user.run(
         'npx esbuild receive.ts consume.ts --bundle --platform=node --target=es2020 --minify --outdir=dist',
       )
@@ -67,7 +67,7 @@ describe(`${LAMBDA}, with a queue`, () => {
   })
 })
 
-/** Plays Lambda: hands the first function a request, and the second one what is in the queue then. */
+/** Plays Lambda: passes a request to the first function, and the queue's messages to the second. */
 const LAMBDA_WITH_QUEUE = `
   import dns from 'node:dns'
   import { createEvent, signedRequest } from '@ackhook/testing'
@@ -79,7 +79,7 @@ const LAMBDA_WITH_QUEUE = `
     AWS_ACCESS_KEY_ID: 'any',
     AWS_SECRET_ACCESS_KEY: 'any',
   })
-  // The address of the queue has a name that only fauxqs knows.
+  // The queue's address has a name that only fauxqs can resolve.
   const { lookup } = dns
   dns.lookup = (name, ...rest) => lookup(name.endsWith('.localhost') ? '127.0.0.1' : name, ...rest)
 
@@ -103,13 +103,13 @@ const LAMBDA_WITH_QUEUE = `
 `
 
 describe(WORKERS, () => {
-  it('leads from an empty folder to a Worker that keeps an event in a queue, and handles it', async () => {
+  it('goes from an empty folder to a Worker that stores an event in a queue, and handles it', async () => {
     user = await newUser(inject('registry'))
     expect(await user.follow(WORKERS, 'with-queue')).toContain('202 accepted')
     await user.prints(/cnv_\w+ was resolved by ai/)
   })
 
-  it('leads from an empty folder to a Worker without a queue, with Hono and without', async () => {
+  it('goes from an empty folder to a Worker without a queue, with and without Hono', async () => {
     user = await newUser(inject('registry'))
     expect(await user.follow(WORKERS, 'new-user')).toContain('200 processed')
     await user.prints(/cnv_\w+ was resolved by ai/)
@@ -130,7 +130,7 @@ interface AwsEvent {
   readonly requestContext: { readonly http: object }
 }
 
-/** One delivery in the shape that AWS documents: the headers in lower case, the body as text or base64. */
+/** Returns a delivery in the shape that AWS documents: headers in lower case, the body as text or base64. */
 function awsEvent(
   shape: 'http-api' | 'function-url',
   event: ReturnType<typeof createEvent>,
@@ -151,7 +151,7 @@ function withMethod(event: AwsEvent, method: string): AwsEvent {
   return { ...event, requestContext: { http: { ...event.requestContext.http, method } } }
 }
 
-/** In a process of its own, as a function that was started for this event. */
+/** Runs in its own process, like a function started for this event. */
 async function invoke(event: AwsEvent): Promise<readonly unknown[]> {
   const script = `
     import { handler } from './dist/index.mjs'

@@ -3,25 +3,25 @@ import { rolldown } from 'rolldown'
 import { expect, it } from 'vitest'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 
-/** What only durable inboxes load. Each has a bound of its own. */
+/** Entry points that only durable inboxes load, each with its own limit. */
 const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2250, push: 3300 }
 
-/** Bytes, minified and compressed, of all other entry points together and without dependencies. */
+/** Limits in minified and compressed bytes, for all other entry points together, without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  // 24,000 when it was made small, beside lru-cache and raw-body. Since then: reports of faults, what the log tells an
-  // operator, the bound on bytes in memory, and shutdown and health, which a bundler drops where nothing calls them.
+  // 24,000 after it was made small, without lru-cache and raw-body. Added since: fault reports, logs for operators, the
+  // limit on bytes in memory, and shutdown and health, which a bundler drops if unused.
   '@ackhook/core': 30_000,
   '@ackhook/express': 2000,
   '@ackhook/fastify': 2000,
   '@ackhook/hono': 2000,
-  // 4000 before traces followed an event through its inbox.
+  // It was 4000 before traces followed events through inboxes.
   '@ackhook/opentelemetry': 4700,
   '@ackhook/client': 4000,
 }
 
 /**
- * The same for Node with dependencies, as a bundle has them, where that is more. Peers stay outside: an application has them
- * anyway. Most of core's is iconv-lite, which raw-body needs; bundles for Workers have neither.
+ * Limits for Node bundles with dependencies, if higher. Peers are excluded: an application has them anyway. Most of core's
+ * is iconv-lite, which raw-body needs; bundles for Workers have neither.
  */
 const WITH_DEPENDENCIES: Readonly<Record<string, number>> = {
   '@ackhook/core': 200_000,
@@ -48,7 +48,7 @@ it.each(measured)('$manifest.name stays within its size', async ({ folder, manif
 })
 
 it.each(Object.entries(BY_INBOXES))(
-  'what @ackhook/core/%s adds stays within its size, and an application without such an inbox loads none of it',
+  '@ackhook/core/%s stays within its size, and an application without such an inbox does not load it',
   async (name, budget) => {
     const [main, own] = ['spi', name].map(entry => `${ROOT}packages/core/src/${entry}.ts`) as [string, string]
     const bytes = (await sizeOf([main, own])) - (await sizeOf([main]))
@@ -58,7 +58,7 @@ it.each(Object.entries(BY_INBOXES))(
   },
 )
 
-/** From the sources: chunks that are built already cannot be parted again. */
+/** Measures the sources, because built chunks cannot be split again. */
 async function sizeOf(
   entries: readonly string[],
   external: (id: string) => boolean = id => !/^[./#]/.test(id),

@@ -6,15 +6,15 @@ import { run } from './run.ts'
 const HAND_WRITTEN = ['LICENSE', 'README.md', 'package.json']
 /** Written by the first release. */
 const CHANGELOG = 'CHANGELOG.md'
-/** Has to stay below 400 kB, and its sources and their maps would double it. */
+/** Packages without sources: they must stay below 400 kB, and sources and maps would double that. */
 const WITHOUT_SOURCES = ['emulator']
-/** Its sources become entry points and what they share, not a file each. */
+/** Package whose sources are bundled into entry points and shared chunks. */
 const BUNDLED = 'core'
 
 describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) => {
   const path = `${ROOT}packages/${folder}/`
 
-  it('packs its sources, what they compile to, README, LICENSE and package.json, and nothing else', () => {
+  it('packs only its sources, compiled files, README, LICENSE and package.json', () => {
     const sources = filesUnder(`${path}src`)
       .filter(one => !/\.test(-d)?\.ts$/.test(one) && !/\.test\.ts\.snap$/.test(one))
       .map(one => `src/${one}`)
@@ -34,7 +34,7 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
     expect(required.filter(one => !contents.includes(one))).toEqual([])
     const copied = sources.filter(one => !one.endsWith('.ts')).map(one => one.replace(/^src\//, 'dist/'))
     const allowed = new Set([...required, ...copied])
-    // A page that is built into the package, and what Grafana and Prometheus load, are checked by their own tests.
+    // Other tests check a built-in page and files for Grafana and Prometheus.
     expect(contents.filter(one => !allowed.has(one) && !/^(page|grafana)\//.test(one))).toEqual([])
   })
 
@@ -44,7 +44,7 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
     expect(bytes).toBeLessThan(400_000)
   })
 
-  it('has source maps that lead to the packed sources', () => {
+  it('has source maps that point to the packed sources', () => {
     for (const name of contents.filter(one => one.endsWith('.js.map'))) {
       const { sources } = JSON.parse(readFileSync(`${path}${name}`, 'utf8')) as { sources: string[] }
       const base = new URL(`file:///${name}`)
@@ -52,8 +52,8 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
     }
   })
 
-  it('passes what npm checks before it publishes', async () => {
-    // A registry that cannot be reached: at the right one, the version is there already once it is released.
+  it("passes npm's checks before publishing", async () => {
+    // Uses an unreachable registry: the real one already has a released version.
     const nowhere = ['--registry', 'http://127.0.0.1:9', '--fetch-retries', '0', '--no-provenance']
     const published = await run('npm', ['publish', file, '--dry-run', '--json', ...nowhere], { cwd: ROOT })
     expect(Object.keys(JSON.parse(published))).toEqual([name])
@@ -68,7 +68,7 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
   })
 })
 
-/** The files that the maps of package.json lead to, and the chunks. One that has only types has no source map. */
+/** Returns the files that package.json's maps refer to, and the chunks. A file with only types has no source map. */
 function bundled(path: string): readonly string[] {
   const { exports, imports } = JSON.parse(readFileSync(`${path}package.json`, 'utf8'))
   const targets = JSON.stringify([exports, imports]).matchAll(/"\.\/(dist\/[^"]+\.js)"/g)

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { filesUnder, ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { exportedNames } from './exported-names.ts'
 
-/** Which of our packages each may import. Siblings never import each other. */
+/** Our packages that each package may import. Siblings never import each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': [],
-  // It is for what an app sends, and an app may send without receiving.
+  // An app may use the client without receiving anything.
   '@ackhook/client': [],
-  // It writes their names into a project.
+  // It only writes their names into a project.
   'create-ackhook': [],
   '@ackhook/testing': ['@ackhook/core'],
   '@ackhook/emulator': ['@ackhook/core', '@ackhook/testing', '@ackhook/sqlite'],
@@ -37,7 +37,7 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
     )
   })
 
-  it('exports what it is pinned to export, and needs what it is pinned to need', () => {
+  it('has its pinned exports and dependencies', () => {
     const { exports = {}, bin, dependencies, peerDependencies, peerDependenciesMeta } = manifest
     const entries = Object.entries(exports).map(([subpath, target]) => {
       const source = typeof target === 'object' ? target['ackhook-source'] : undefined
@@ -53,7 +53,7 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
     }).toMatchSnapshot()
   })
 
-  it('leads every entry point to its source, its types and its JavaScript', () => {
+  it('maps every entry point to its source, types and JavaScript', () => {
     for (const [subpath, target] of Object.entries(manifest.exports ?? {})) {
       if (subpath === './package.json') continue
       const source = (target as Record<string, string>)['ackhook-source'] ?? ''
@@ -66,7 +66,7 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
     }
   })
 
-  it('imports only what it declares, and of ours only what it may', () => {
+  it('imports only declared packages, and only allowed ones of ours', () => {
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
     const allowed = MAY_IMPORT[manifest.name] ?? ONLY_CORE
     for (const imported of importsOf(path)) {
@@ -75,7 +75,7 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
     }
   })
 
-  it('asks for ranges of our packages that include those beside it', () => {
+  it('declares ranges of our packages that include the versions in this repository', () => {
     const versions = new Map(workspacePackages().map(one => [one.manifest.name, one.manifest.version]))
     const { dependencies, peerDependencies, devDependencies } = manifest
     for (const [name, range] of Object.entries({
@@ -84,20 +84,20 @@ describe.each(workspacePackages())('$manifest.name', ({ path, manifest }) => {
       ...dependencies,
     })) {
       const version = versions.get(name)
-      // A range that no longer matches would be fetched from the registry without a word.
+      // npm would silently fetch a range that no longer matches from the registry.
       if (version !== undefined) expect([name, range, includes(range, version)]).toEqual([name, range, true])
     }
   })
 })
 
-it('of the SQLite package, the emulator imports the choice of a driver and nothing else', () => {
+it('the emulator imports only the driver choice from the SQLite package', () => {
   const specifiers = publishedSources(`${ROOT}packages/emulator/`).flatMap(file =>
     [...readFileSync(file, 'utf8').matchAll(/from '(@ackhook\/sqlite[^']*)'/g)].map(match => match[1]),
   )
   expect(new Set(specifiers)).toEqual(new Set(['@ackhook/sqlite/driver']))
 })
 
-it('is checked by the build of the whole: every package is a reference of the root tsconfig', () => {
+it('is part of the whole build: every package is a reference of the root tsconfig', () => {
   const { references } = JSON.parse(readFileSync(`${ROOT}tsconfig.json`, 'utf8')) as {
     references: readonly { readonly path: string }[]
   }
@@ -105,7 +105,7 @@ it('is checked by the build of the whole: every package is a reference of the ro
   expect(built).toEqual(expect.arrayContaining(workspacePackages().map(one => one.folder)))
 })
 
-/** A release changes the ranges of our own packages, and no pinned list may stand in its way. */
+/** Removes our own packages' ranges, which a release changes: a pinned list must not block it. */
 function unversioned(ranges: Readonly<Record<string, string>> | undefined): object | undefined {
   if (ranges === undefined) return undefined
   const pinned = Object.entries(ranges).map(([name, range]) => [name, isOurs(name) ? 'as beside it' : range])
@@ -116,7 +116,7 @@ function isOurs(name: string): boolean {
   return /^@?ackhook\b/.test(name)
 }
 
-/** Names of the packages that the published sources import. */
+/** Returns the names of packages that the published sources import. */
 function importsOf(path: string): ReadonlySet<string> {
   const names = new Set<string>()
   for (const file of publishedSources(path)) {
@@ -135,7 +135,7 @@ function publishedSources(path: string): readonly string[] {
     .map(file => `${path}src/${file}`)
 }
 
-/** Whether a range such as `^1.2.0` includes a version. */
+/** Returns whether a range such as `^1.2.0` includes a version. */
 function includes(range: string, version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = range.replace(/^\^/, '').split('.').map(Number)
   const [atMajor = 0, atMinor = 0, atPatch = 0] = version.split('.').map(Number)

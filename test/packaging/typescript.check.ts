@@ -8,20 +8,20 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
-// One project holds every tarball and every compiler. No skipLibCheck: our declarations and those of our peers
-// must hold on their own.
+// One project has every tarball and every compiler, without skipLibCheck: our declarations and our peers' must be correct
+// on their own.
 const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-types-')))
 const consumers = workspacePackages()
-  // Others have a command alone.
+  // The others have only a command.
   .filter(one => '.' in (one.manifest.exports ?? {}))
   .map(one => one.folder)
 
-/** Hono's own declarations say `Uint8Array<ArrayBuffer>`, which TypeScript has since 5.7. Ours beside them must hold. */
+/** Known errors: Hono's declarations use `Uint8Array<ArrayBuffer>`, new in TypeScript 5.7. Ours must compile with them. */
 const FAULTS_OF_PEERS: Readonly<Record<string, RegExp>> = {
   ts54: /^node_modules\/hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic\.\n/gm,
 }
 
-/** Declares a type of content-disposition 1 that release 2 has under another name. */
+/** Known errors: @types/koa uses a type of content-disposition 1, which release 2 renamed. */
 const FAULTS_OF_KOA =
   /^node_modules\/@types\/koa\/index\.d\.ts\(.*: error TS2694: .*content-disposition.* 'Options'\.\n/gm
 
@@ -60,7 +60,7 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
     expect(output.replace(FAULTS_OF_PEERS[compiler] ?? '', '')).toBe('')
   })
 
-  it('compiles @ackhook/core/node beside @koa/bodyparser, which declares rawBody on every request', async () => {
+  it('compiles @ackhook/core/node with @koa/bodyparser, which declares rawBody on every request', async () => {
     const name = `tsconfig.${compiler}.koa.json`
     const compilerOptions = { ...STRICT, skipLibCheck: false }
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files: ['koa.ts'] }))
@@ -68,7 +68,7 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
   })
 })
 
-/** What the compiler says about each line of mistakes.ts. Fastify's own overloads come before the last three. */
+/** The compiler's message for each line of mistakes.ts. Fastify's own overloads come before the last three. */
 const MESSAGES: Readonly<Record<string, RegExp>> = {
   'forgotten secret':
     /Property 'secret' is missing in type '\{\}' but required in type 'ReceiverOptions<.*>'\.$/,
@@ -76,18 +76,18 @@ const MESSAGES: Readonly<Record<string, RegExp>> = {
     /Property 'secret' is missing in type '\{\}' but required in type 'ReceiverOptions<.*>'\.$/,
   'forgotten secret in Fastify':
     /Property 'secret' is missing in type '\{ path: string; \}' but required in type 'FastifyWebhooksOptions'\.$/,
-  'misspelt option':
+  'misspelled option':
     /'secrets' does not exist in type 'ReceiverOptions<.*>'\. Did you mean to write 'secret'\?$/,
-  'misspelt option beside others': /'tolerence' does not exist in .*\. Did you mean to write 'tolerance'\?$/,
-  'misspelt option of Fastify':
+  'misspelled option among others': /'tolerence' does not exist in .*\. Did you mean to write 'tolerance'\?$/,
+  'misspelled option in Fastify':
     /'pth' does not exist in type 'FastifyRegisterOptions<FastifyWebhooksOptions>'\.$/,
   'bare number': /Type 'number' is not assignable to type 'false \| `\$\{number\}[a-z]+`.*'\.$/,
   'text for a number': /Type 'string' is not assignable to type 'number'\.$/,
   'store as inbox': /Type 'DedupeStore' is missing the following properties from type 'Inbox': accept, /,
   'inbox as store': /Type 'Inbox' is missing the following properties from type 'DedupeStore': claim, /,
-  'misspelt field':
+  'misspelled field':
     /'resolvedBy' does not exist on type 'ConversationResolvedData'\. Did you mean 'resolved_by'\?$/,
-  'misspelt type of a category':
+  'misspelled type of a category':
     /the types '"conversation\.resolved" \| .*' and '"conversation\.resolvd"' have no overlap\.$/,
   'forgotten handler': /Expected 2 arguments, but got 1\.$/,
   'options for a receiver':
@@ -98,7 +98,7 @@ const MESSAGES: Readonly<Record<string, RegExp>> = {
 }
 
 describe.each(['ts59', 'ts60', 'ts70'])('%s', compiler => {
-  it('says what is wrong about the commonest mistakes', async () => {
+  it('explains the most common mistakes', async () => {
     const name = `tsconfig.${compiler}.mistakes.json`
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions: STRICT, files: ['mistakes.ts'] }))
     const lines = readFileSync(join(project, 'mistakes.ts'), 'utf8').split('\n')
@@ -142,7 +142,7 @@ it.each(['ts59', 'ts60'])('%s completes the options of webhooks, and nothing els
   )
 })
 
-/** What the compiler has to say, whether it is content or not. */
+/** Returns the compiler's output, with or without errors. */
 function compile(compiler: string, config: string): Promise<string> {
   return new Promise(resolve => {
     const args = [`node_modules/${compiler}/bin/tsc`, '-p', config, '--pretty', 'false']

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Manifest, ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
-/** A clone, where a release can be tried out. */
+/** A clone in which to try a release. */
 const clone = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-release-')))
 const git = (...args: readonly string[]) => run('git', args, { cwd: clone })
 const folders = workspacePackages().map(one => one.folder)
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(clone, { recursive: true, force: true }))
 
-it('a minor change of one package gives every package the next minor version, and their peers follow', async () => {
+it('a minor change in one package gives every package the next minor version, and their peers follow', async () => {
   if (pending().length > 0) await version()
   const before = manifestOf('core').version
   const [major, minor = 0] = before.split('.').map(Number)
@@ -45,7 +45,7 @@ it('a minor change of one package gives every package the next minor version, an
   expect(readFileSync(join(clone, 'packages/core/CHANGELOG.md'), 'utf8')).not.toContain('Something new.')
 })
 
-it('says of each package what its own users notice', () => {
+it("describes each package's changes for its own users", () => {
   for (const file of pending()) {
     const text = readFileSync(join(ROOT, '.changeset', file), 'utf8')
     expect([file, text.match(/^'.*': (patch|minor|major)$/gm)?.length]).toEqual([file, 1])

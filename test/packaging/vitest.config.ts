@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// What a user gets: tarballs of the built packages, installed elsewhere. Heavy, so it is not part of `npm test`.
-// `--mode` runs a check that is too heavy even for here.
+// Tests the packages that users get: tarballs, installed elsewhere. Too heavy for `npm test`. `--mode` runs a check that is
+// too heavy even for the default run here.
 const HEAVY = ['nextjs', 'frameworks', 'peers', 'create']
-/** Those whose apps connect to a server. */
+/** Modes whose apps connect to a server. */
 const WITH_SERVICES = ['peers', 'create']
 
 export default defineConfig(({ mode }) => ({

@@ -4,11 +4,11 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 
 const WORKERS = ['workerd', 'worker', 'browser', 'import']
-/** How Wrangler bundles: nothing is external but the modules that the runtime has. */
+/** Packages to bundle as Wrangler does: only the runtime's own modules are external. */
 const bundles = { '@ackhook/hono': 'webhooks', '@ackhook/core/node': 'toNodeHandler' }
 
 it.each(Object.entries(bundles))(
-  'a Worker bundle of %s has neither raw-body nor what that needs, and no module of Node',
+  'a Worker bundle of %s has neither raw-body nor its dependencies, and no Node modules',
   async (name, used) => {
     const { code, modules } = await bundle(name, used, WORKERS)
     expect(modules.filter(path => /raw-body\/|iconv-lite|http-errors/.test(path))).toEqual([])
@@ -17,7 +17,7 @@ it.each(Object.entries(bundles))(
   },
 )
 
-it.each(Object.entries(bundles))('the same bundle of %s for Node reads by raw-body', async (name, used) => {
+it.each(Object.entries(bundles))('the same bundle of %s for Node uses raw-body', async (name, used) => {
   const { code, modules } = await bundle(name, used, ['node', 'import'])
   expect(modules.some(path => path.includes('/raw-body/'))).toBe(true)
   expect(code).toContain('entity.too.large')
@@ -34,7 +34,7 @@ it('a Worker that acknowledges after processing stays within its size, dependenc
   expect(bytes).toBeLessThan(32_000)
 })
 
-/** Of the built packages, without comments. `used`: an expression that begins with what it imports. */
+/** Bundles the built packages, without comments. `used`: an expression that begins with the imported name. */
 async function bundle(name: string, used: string, conditionNames: readonly string[]) {
   const entry = `${ROOT}test/packaging/entry.mjs`
   const bundle = await rolldown({

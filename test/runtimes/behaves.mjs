@@ -3,7 +3,7 @@ import { sign } from '@ackhook/testing'
 const WAIT_MS = 20_000
 const DATA = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
 
-/** What is wrong with the output, the time limits and the contexts of the receivers in `behaviour.mjs`. */
+/** Checks output, time limits and contexts of the receivers in `behaviour.mjs`, and returns the faults. */
 export async function behaves(base, { secret, output, endsWithRequest }) {
   const deliver = async (name, id, by = secret) => {
     const created_at = new Date().toISOString()
@@ -39,11 +39,11 @@ export async function behaves(base, { secret, output, endsWithRequest }) {
 
   const ids = Array.from({ length: 5 }, (_, index) => `evt_context_${index}`)
   const contexts = async () => (await fetch(`${base}/behaviour/contexts`)).json()
-  // Workers refuse what has to wait, and end the work of a request with it.
+  // Workers refuse events that would have to wait, and end a request's work with the request.
   if (endsWithRequest) for (const id of ids) await isSoon(async () => (await deliver('context', id)) === 202)
   else await Promise.all(ids.map(id => deliver('context', id)))
   const allRan = async () => Object.keys(await contexts()).length === ids.length
-  expect('whether all handlers ran', await isSoon(allRan), true)
+  expect('all handlers ran', await isSoon(allRan), true)
   const found = await contexts()
   for (const id of ids) expect(`the context of ${id}`, found[id], endsWithRequest ? id : 'none')
   return wrong

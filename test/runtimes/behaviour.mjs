@@ -1,16 +1,16 @@
 import { createReceiver, toFetchHandler } from '@ackhook/core'
 
-/** Absent where the runtime has no such module. */
+/** Absent if the runtime has no such module. */
 const { AsyncLocalStorage } = globalThis.process?.getBuiltinModule?.('node:async_hooks') ?? {}
 const storage = AsyncLocalStorage && new AsyncLocalStorage()
 const never = () => new Promise(() => {})
 
-/** Receivers as a user has them, with what only shows on the runtime itself: its output, its timers, its contexts. */
+/** Creates typical receivers for behavior that shows only on the runtime itself: its output, timers and contexts. */
 export function createBehaviour({ secretOf }) {
   const contexts = {}
   const secret = ({ env }) => secretOf(env)
   const receivers = {
-    // The default logger.
+    // Uses the default logger.
     logging: createReceiver({ secret, retry: { attempts: 1 } }).on('*', () => {
       throw new Error('thrown on purpose')
     }),
@@ -19,7 +19,7 @@ export function createBehaviour({ secretOf }) {
       secret,
       events: { 'conversation.resolved': { '~standard': { version: 1, vendor: 'test', validate: never } } },
     }).on('*', () => {}),
-    // Where requests share a turn, an attempt may begin in that of another one.
+    // With one slot, an attempt may begin in another request's turn.
     context: createReceiver({ secret, concurrency: 1 }).on('*', async ({ id }) => {
       contexts[id] = storage?.getStore() ?? 'none'
       await new Promise(resolve => setTimeout(resolve, 20))

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** Answers by the first part of the path. A path that begins with `recovers` is answered 503 the first time. */
+/** Replies by the first part of the path. A path that begins with `recovers` gets 503 the first time. */
 export function startFaults() {
   const seen = new Set()
   const server = createServer(async (request, response) => {

@@ -8,8 +8,8 @@ const message = {
 }
 
 /**
- * Runs on the runtime: one call for each way in which the fault server of `client-faults.mjs` answers. `refused` is an
- * address where nothing listens, `tells` whether the runtime says that nothing was sent there. Answers what was wrong.
+ * Runs on the runtime: makes one call for each kind of reply from the fault server in `client-faults.mjs`, and returns the
+ * faults. `refused`: an address without a server. `tells`: the runtime reports that nothing was sent there.
  */
 export async function callClient({ faults, refused, tells }) {
   const wrong = []

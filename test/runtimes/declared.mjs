@@ -1,5 +1,5 @@
 const CLOSES =
-  'workerd closes the connection of a request whose body was not read to its end, and the reset may overtake the reply'
+  'workerd closes the connection of a request whose body was not fully read, and the reset may overtake the reply'
 
 const OF_WORKERD = {
   'adapter.limit.reply-survives': CLOSES,
@@ -8,11 +8,11 @@ const OF_WORKERD = {
 }
 
 const READS_ON =
-  'Deno.serve reads on for as long as the sender sends, after the reply and whether the body was cancelled or not'
+  'Deno.serve keeps reading as long as the sender sends, even after the reply and after canceling the body'
 
 /**
- * Cases of the conformance suite that a runtime itself does not let us promise, with the reason. They are races
- * in the runtime: such a case may hold, and may not.
+ * Conformance cases that a runtime prevents us from promising, with reasons. They are races in the runtime: such a case
+ * may pass or fail.
  */
 export const DECLARED = {
   Deno: { 'adapter.limit.drain': READS_ON },

@@ -1,9 +1,9 @@
 import { createReceiver, toFetchHandler } from '@ackhook/core'
 
-/** Fewer than the events that come at once, and an end of handlers that is worth waiting for. */
+/** Fewer slots than events at once, and a handler timeout short enough to wait for. */
 const options = { concurrency: 4, handlerTimeout: '1s' }
 
-/** Receivers for what the conformance suite cannot ask: which of them handled what, and what they hold. */
+/** Creates receivers for questions beyond the conformance suite: which receiver handled which events, and its stats. */
 export function createLoad({ secretOf, ...quiet }) {
   const counts = {}
   const receivers = {
@@ -23,7 +23,7 @@ export function createLoad({ secretOf, ...quiet }) {
   }
 
   return {
-    /** `path` is `/load/<name>`; without an execution context nothing keeps a request after its reply. */
+    /** `path` is `/load/<name>`. Without an execution context, nothing keeps a request alive after its reply. */
     async fetch(request, env, execution) {
       const [, , name, orphan] = new URL(request.url).pathname.split('/')
       if (name === 'counts') return Response.json({ counts, stats: await statsOf(receivers) })

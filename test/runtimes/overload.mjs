@@ -1,15 +1,16 @@
 import { sign } from '@ackhook/testing'
 
 const WAIT_MS = 20_000
-/** Nothing is learnt from more of them. */
+/** Number of faults after which to stop. */
 const MANY = 10
 const AT_ONCE = 24
-/** Longer than the handlers of `load.mjs` may take, twice, and what is granted to them beside. */
+/** Longer than twice the handler timeout in `load.mjs`, including its allowance. */
 const OUTLIVED_MS = 4_500
 
 /**
- * What is wrong after more events at once than are handled at once: each is handled, and none is stuck.
- * `endsWithRequest`: handlers may be cut off with their request. Elsewhere they go on, and keep their key for a retry.
+ * Sends more events at once than the receivers handle at once, and returns the faults: each event must be handled, and
+ * none may get stuck. `endsWithRequest`: handlers may be cut off with their request. Elsewhere they continue, and keep
+ * their key for a retry.
  */
 export async function overload(base, { secret, endsWithRequest = false }) {
   const wrong = []
@@ -38,13 +39,13 @@ export async function overload(base, { secret, endsWithRequest = false }) {
   }
   return wrong
 
-  /** As a sender does it: again and again until it is answered 2xx. */
+  /** Delivers like a sender: repeats until it gets 2xx. */
   async function deliver(url, one) {
     const giveUpAt = performance.now() + WAIT_MS
     for (;;) {
       const status = await post(url, one)
       if (status < 300) return
-      if (status !== 503) wrong.push(`${one.id} was answered ${status}`)
+      if (status !== 503) wrong.push(`${one.id} got ${status}`)
       if (wrong.length > MANY) return
       if (performance.now() > giveUpAt) return void wrong.push(`${one.id} was refused for ${WAIT_MS} ms`)
       await new Promise(resolve => setTimeout(resolve, 50))

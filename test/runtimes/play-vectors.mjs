@@ -2,7 +2,7 @@ import { bodyOf } from '../vectors/body-of.mjs'
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** Runs every vector of these files and says which answers were wrong. Needs only the web's own interfaces. */
+/** Runs every vector in these files and returns the wrong replies. Needs only web interfaces. */
 export async function playVectors(createReceiver, files) {
   const wrong = []
   let requests = 0

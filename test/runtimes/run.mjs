@@ -1,6 +1,6 @@
 /**
- * Runs the vectors, one whole delivery and the conformance suite of adapters on every runtime:
- * `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 when anything is wrong.
+ * Runs the vectors, one whole delivery and the adapters' conformance suite on every runtime:
+ * `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 if anything fails.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -13,7 +13,7 @@ import { overload } from './overload.mjs'
 import { runtimes } from './runtimes.mjs'
 
 const CASE_MS = 60_000
-/** Below every port that a system hands out, and with no service of its own. */
+/** An address without a service, on a port below the range that systems assign. */
 const REFUSED = 'http://127.0.0.1:1029'
 const wanted = process.argv[2]
 let failures = 0
@@ -37,13 +37,13 @@ for (const runtime of runtimes.filter(({ name }) => wanted === undefined || name
 }
 process.exit(failures > 0 ? 1 : 0)
 
-/** All but the adapters. */
+/** Runs everything except the adapters. */
 async function runAll(runtime, server) {
   const { requests, wrong } = await getJson(`${server.base}/vectors`)
   report(runtime, `${requests} requests of the vectors`, wrong)
   const { secret } = adapterSuiteOptions
   const overloaded = await overload(server.base, { secret, endsWithRequest: runtime.endsWithRequest })
-  report(runtime, 'more events than are handled at once', overloaded)
+  report(runtime, 'more events at once than handlers', overloaded)
   const behaviour = await behaves(server.base, {
     secret,
     output: server.output,
@@ -82,11 +82,11 @@ async function tooLate() {
 
 async function getJson(url) {
   const response = await fetch(url, { signal: AbortSignal.timeout(CASE_MS) })
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  if (!response.ok) throw new Error(`${url} returned ${response.status}`)
   return response.json()
 }
 
-/** `@ackhook/client` on the runtime, against a server here. */
+/** Calls a server in this process with `@ackhook/client` on the runtime. */
 async function callsClient(base, { tellsUnsent }) {
   const faults = await startFaults()
   const body = JSON.stringify({ faults: faults.url, refused: REFUSED, tells: tellsUnsent === true })
@@ -96,13 +96,13 @@ async function callsClient(base, { tellsUnsent }) {
       body,
       signal: AbortSignal.timeout(CASE_MS),
     })
-    return response.ok ? await response.json() : [`answered ${response.status}`]
+    return response.ok ? await response.json() : [`got ${response.status}`]
   } finally {
     faults.close()
   }
 }
 
-/** Signed outside, accepted, handled inside, and refused as a duplicate. */
+/** Sends a signed event, which must be accepted and handled, and then again, as a duplicate. */
 async function delivers(base, adapter) {
   const id = `evt_runtime_${adapter}`
   const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
@@ -116,10 +116,10 @@ async function delivers(base, adapter) {
   const send = async () => (await fetch(`${base}/${adapter}`, { method: 'POST', headers, body })).status
   const wrong = []
   const first = await send()
-  if (first !== 202) wrong.push(`answered ${first} instead of 202`)
-  if (!(await isHandled(base, id))) wrong.push('no handler was given the event')
+  if (first !== 202) wrong.push(`got ${first} instead of 202`)
+  if (!(await isHandled(base, id))) wrong.push('no handler received the event')
   const second = await send()
-  if (second !== 200) wrong.push(`the duplicate was answered ${second} instead of 200`)
+  if (second !== 200) wrong.push(`the duplicate got ${second} instead of 200`)
   return wrong
 }
 
@@ -136,7 +136,7 @@ async function conforms(base, adapter, { name }) {
   const declared = DECLARED[name] ?? {}
   let handled = []
   let asked = false
-  // Only while a case asks: the list is long, and would slow the deliveries whose time is taken.
+  // Fetches the list only on demand: it is long, and would slow timed deliveries.
   const refresh = setInterval(async () => {
     if (!asked) return
     asked = false

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 const require = createRequire(import.meta.url)
 const here = file => fileURLToPath(new URL(file, import.meta.url))
 const host = `${platform}-${arch}`
-/** What a Worker may import with the flag `nodejs_compat`, and core may not. */
+/** Modules that a Worker may import with the flag `nodejs_compat`, but core may not. */
 const OF_WORKERS = ['node:http', 'cloudflare:node']
 
-/** The program inside a package that holds the binary of this machine: no install script has to run. */
+/** Returns the binary inside this platform's package, so that no install script has to run. */
 const program = (name, file) => require.resolve(`${name}/package.json`).replace('package.json', file)
 
-/** `tellsUnsent`: an error of `fetch` shows that nothing was sent. */
+/** `tellsUnsent`: an error from `fetch` shows that nothing was sent. */
 const node = major => ({
   name: `Node ${major}`,
   tellsUnsent: true,
@@ -20,9 +20,9 @@ const node = major => ({
 })
 
 /**
- * Every runtime with the command that serves the app on it. Each prints its port. `adapters`: the app has only these,
- * and nothing else is asked. The versions of Node are
- * installed for Linux only (`optionalDependencies`): that is what the registry carries of them.
+ * Every runtime with the command that serves the app on it and prints its port. `adapters`: the app has only these, and
+ * nothing else is tested. The Node versions are installed on Linux only (`optionalDependencies`), because the registry has
+ * no others.
  */
 export const runtimes = [
   node(20),
@@ -44,7 +44,7 @@ export const runtimes = [
   },
   {
     name: 'workerd',
-    // A request that ends takes the timers and promises of its handlers with it.
+    // The end of a request also ends its handlers' timers and promises.
     endsWithRequest: true,
     prepare: () => bundleWorker('worker'),
     command: workerd('worker'),
@@ -62,7 +62,7 @@ function workerd(name) {
   return [binary, 'serve', '--control-fd=1', here(`${name}.capnp`)]
 }
 
-/** As wrangler does it: one module, resolved by the conditions of Workers. Any other import of `node:` fails here. */
+/** Bundles one module with the Workers conditions, as wrangler does. Any other import of `node:` fails here. */
 function bundleWorker(name, external = []) {
   const conditions = ['workerd', 'worker', 'browser']
   execFileSync(program(`@esbuild/${host}`, 'bin/esbuild'), [

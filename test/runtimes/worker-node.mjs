@@ -4,7 +4,7 @@ import { createReceiver } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { options } from './options.mjs'
 
-/** Webhooks on the `node:http` that Workers have, for what is built on it, such as Express. */
+/** Webhooks on the `node:http` of Workers, for frameworks built on it, such as Express. */
 const handled = []
 const receiver = createReceiver({ ...options, secret: () => process.env.SIGNING_SECRET })
 receiver.on('*', event => handled.push(event))
@@ -16,5 +16,5 @@ createServer((request, response) => {
   else response.end(JSON.stringify(handled))
 }).listen(8080)
 
-// biome-ignore lint/style/noDefaultExport: that is how Workers find their handler
+// biome-ignore lint/style/noDefaultExport: Workers find their handler this way
 export default httpServerHandler({ port: 8080 })

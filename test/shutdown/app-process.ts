@@ -12,11 +12,11 @@ export interface AppSettings {
   readonly handlerMs?: number
   readonly shutdown?: object
   readonly manual?: boolean
-  /** The file of a `sqliteInbox`. Without it events are in memory. */
+  /** File of a `sqliteInbox`. Without it, events are in memory. */
   readonly inbox?: string
 }
 
-/** A line that the app printed. */
+/** A line printed by the app. */
 export interface Line {
   readonly port?: number
   readonly began?: string
@@ -28,7 +28,7 @@ export interface Line {
   readonly report?: object
 }
 
-/** An app in a process of its own. */
+/** An app in its own process. */
 export class AppProcess {
   readonly lines: Line[] = []
   /** Resolves with the exit code, or with the signal that ended it. */
@@ -80,7 +80,7 @@ export class AppProcess {
     return fetch(`${this.url}/webhooks`, { method: 'POST', headers, body, ...options })
   }
 
-  /** The status of a probe, and what its JSON says. */
+  /** Returns a probe's HTTP status and the status in its JSON. */
   async probe(name: 'live' | 'ready'): Promise<readonly [number, string]> {
     const reply = await fetch(`${this.url}/health/${name}`)
     return [reply.status, ((await reply.json()) as { status: string }).status]

@@ -1,4 +1,4 @@
-/** A small app as the guides have it. Takes its settings as JSON, and prints a line of JSON for all that happens. */
+/** A small app as in the guides. Reads its settings as JSON, and prints a line of JSON for everything that happens. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import * as http2 from 'node:http2'
@@ -14,7 +14,7 @@ const options = {
   inbox: inbox === undefined ? memoryInbox() : (await import('@ackhook/sqlite')).sqliteInbox(inbox),
 }
 
-/** None of them ever answers `/slow`. */
+/** Apps by framework. None of them ever replies to `/slow`. */
 const START = {
   async node() {
     const { createReceiver } = await import('@ackhook/core')
@@ -87,7 +87,7 @@ async function listening(server) {
 const { hooks, listen } = await START[framework]()
 hooks.on('*', async event => {
   tell({ began: event.id })
-  // Does not look at its signal, as many handlers do not.
+  // Ignores its signal, as many handlers do.
   if (event.id.endsWith('_long')) await new Promise(resolve => setTimeout(resolve, handlerMs))
   tell({ handled: event.id })
 })
@@ -100,7 +100,7 @@ const end = gracefulShutdown(hooks, server, {
 })
 if (manual) {
   process.on('SIGUSR2', async () => tell({ report: await end() }))
-  // Something of the app that goes on.
+  // Keeps the app running.
   setInterval(() => {}, 60_000)
 }
 const address = server.server?.address() ?? server.address()

@@ -6,8 +6,8 @@ import { onTestFinished, vi } from 'vitest'
 const PROBE_EVERY_MS = 100
 
 /**
- * A balancer as an orchestrator has it: sends each request to the next process that says it is ready, on connections that
- * it keeps. It repeats nothing: what a process does not answer is a 502.
+ * A load balancer as in an orchestrator: sends each request to the next ready process, over keep-alive connections. It
+ * never retries: a request without a reply gets 502.
  */
 export class Balancer {
   readonly #ports = new Set<number>()
@@ -33,7 +33,7 @@ export class Balancer {
     return balancer
   }
 
-  /** Resolves once it sends requests there. */
+  /** Resolves once the balancer sends requests to the port. */
   async add(port: number): Promise<void> {
     this.#ports.add(port)
     await vi.waitFor(() => {

@@ -3,11 +3,11 @@ import { connect } from 'node:http2'
 import { describe, expect, it, vi } from 'vitest'
 import { AppProcess } from './app-process.ts'
 
-/** Long enough for a busy machine to look at what happens within it. */
+/** Long enough for tests on a busy machine to act within the grace period. */
 const GRACE = { grace: '2s', timeout: '40s' }
 
 describe.each(['node', 'express', 'fastify', 'hono'] as const)('a shutdown of an app on %s', framework => {
-  it('is told to the balancer first, accepts until that has seen it, and then handles all that it accepted', async () => {
+  it('fails readiness first, accepts events during the grace period, and then handles all of them', async () => {
     const app = await AppProcess.start({ framework, handlerMs: 3500, shutdown: GRACE })
     expect(await app.probe('ready')).toEqual([200, 'ready'])
     expect((await app.post('evt_long')).status).toBe(202)
@@ -32,7 +32,7 @@ describe.each(['node', 'express', 'fastify', 'hono'] as const)('a shutdown of an
     expect(told.at(-1)).toBe('cleanup')
   })
 
-  it('is cut at its timeout, says what it leaves, and ends the process with 1', async () => {
+  it('is cut off at its timeout, logs the losses, and ends the process with 1', async () => {
     const shutdown = { grace: '0s', timeout: '2s' }
     const app = await AppProcess.start({ framework, handlerMs: 60_000, shutdown })
     expect((await app.post('evt_long')).status).toBe(202)
@@ -52,7 +52,7 @@ describe.each(['node', 'express', 'fastify', 'hono'] as const)('a shutdown of an
   })
 })
 
-it('a shutdown from a terminal does not wait for a balancer', async () => {
+it('a shutdown from a terminal does not wait for a load balancer', async () => {
   const app = await AppProcess.start({ framework: 'node', shutdown: { grace: '30s', timeout: '60s' } })
   expect((await app.post('evt_1')).status).toBe(202)
   app.signal('SIGINT')
@@ -73,7 +73,7 @@ it('a second signal changes nothing', async () => {
   expect(app.has({ handled: 'evt_long' })).toBe(true)
 })
 
-it('a shutdown by hand leaves the process and its signals alone, and reports what it left', async () => {
+it('a manual shutdown leaves the process and its signals alone, and reports its losses', async () => {
   const app = await AppProcess.start({
     framework: 'node',
     manual: true,
@@ -92,7 +92,7 @@ it('a shutdown by hand leaves the process and its signals alone, and reports wha
   expect(await app.ended).toBe('SIGTERM')
 })
 
-it('an HTTP/2 session that stays open does not hold up a shutdown', async () => {
+it('an open HTTP/2 session does not delay a shutdown', async () => {
   const app = await AppProcess.start({ framework: 'http2', shutdown: { grace: '0s', timeout: '40s' } })
   const session = connect(app.url).on('error', () => {})
   await once(session, 'connect')

@@ -7,9 +7,9 @@ import { eventBody, SECRET, sign } from '../support/receiving.ts'
 import { AppProcess, type AppSettings } from './app-process.ts'
 import { Balancer } from './balancer.ts'
 
-/** Events a second. */
+/** Events per second. */
 const RATE = inFull(200, 50)
-/** How often each process is replaced. */
+/** Number of times that each process is replaced. */
 const ROUNDS = inFull(5, 1)
 
 it('a rolling deployment under load fails no first attempt and loses no event', async () => {
@@ -47,7 +47,7 @@ it('a rolling deployment under load fails no first attempt and loses no event', 
   expect(handled.toSorted()).toEqual(sent.toSorted())
 })
 
-/** Sends one event after the other at a steady rate, each once. */
+/** Sends events at a steady rate, each once. */
 function sendThrough({ port }: Balancer): {
   stop(): Promise<{ sent: readonly string[]; failed: readonly string[] }>
 } {

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** Every page of the built site, by its address, with its HTML. */
+/** Returns the HTML of every page of the built site, by address. */
 export function builtPages(): ReadonlyMap<string, string> {
   const files = filesUnder(DIST).filter(file => file.endsWith('.html') && file !== '404.html')
   return new Map(
@@ -26,7 +26,7 @@ export function builtPages(): ReadonlyMap<string, string> {
   )
 }
 
-/** The file that a static host returns for a path, or `undefined`. */
+/** Returns the file that a static host serves for a path, or `undefined`. */
 export function fileFor(path: string): string | undefined {
   const candidates = [path, `${path}.html`, `${path.replace(/\/$/, '')}/index.html`]
   return candidates

@@ -23,7 +23,7 @@ afterAll(async () => {
   server?.close()
 })
 
-it('has every page of the documentation', () => {
+it('has every documentation page', () => {
   expect(pages.size).toBeGreaterThan(50)
 })
 
@@ -37,7 +37,7 @@ it('links to pages, headings and files that exist', () => {
   expect(broken).toEqual([])
 })
 
-it('gives tools the index and the Markdown of every page', () => {
+it('has an index and the Markdown of every page for tools', () => {
   const index = readFileSync(fileFor('/llms.txt') ?? '', 'utf8')
   const listed = [...index.matchAll(/\]\((\/[^)]+\.md)\)/g)].map(match => match[1] ?? '')
   expect(listed.length).toBeGreaterThan(50)
@@ -48,7 +48,7 @@ describe.each([
   { width: 1280, scheme: 'light' as const },
   { width: 390, scheme: 'dark' as const },
 ])('at $width pixels, $scheme', ({ width, scheme }) => {
-  it('shows every page within the window, with its images, and asks no other host for anything', async () => {
+  it('shows every page within the window, with its images, and without requests to other hosts', async () => {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme })
     const faults: string[] = []
     for (const path of pages.keys()) {
@@ -65,7 +65,7 @@ describe.each([
   })
 })
 
-it('finds a page by a word, offers the other forms of a block, and changes between light and dark', async () => {
+it('finds a page by a word, offers other forms of a code block, and switches between light and dark', async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' })
   const { page, problems } = await openPage(context, `${origin}/getting-started/express`)
   await page.getByText('pnpm', { exact: true }).first().click()
@@ -81,7 +81,7 @@ it('finds a page by a word, offers the other forms of a block, and changes betwe
   await context.close()
 })
 
-it('shows declarations of the reference in one form', () => {
+it('shows declarations in the API reference in one form', () => {
   const reference = [...pages].filter(([page]) => page.startsWith('/api/'))
   expect(reference.length).toBeGreaterThan(10)
   expect(reference.filter(([, html]) => html.includes('vp-code-group'))).toEqual([])
@@ -94,7 +94,7 @@ it('links each page to its source', () => {
   expect(without.map(([page]) => page)).toEqual([])
 })
 
-/** Whether a link of a page leads to a file of the site, and its fragment to an element there. */
+/** Returns whether a page's link leads to a file of the site, and its fragment to an element in it. */
 function exists(page: string, link: string): boolean {
   const [path = '', fragment] = link.split('#')
   const file = fileFor(path === '' ? page : path)

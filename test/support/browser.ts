@@ -7,22 +7,22 @@ import { requireBrowser } from './require-browser.ts'
 
 export type { Browser, BrowserContext, Page }
 
-/** A headless Chromium. The caller closes it. */
+/** Starts a headless Chromium. The caller closes it. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: requireBrowser(),
-    // Without a graphics card, its process would compute what no test looks at.
+    // Disables graphics that no test needs, which would be computed in software.
     args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer'],
   })
 }
 
-/** A page, and everything on it that must not happen: script errors, reports of its content policy, foreign requests. */
+/** A page with its problems: script errors, violations of its content policy, and requests to other origins. */
 export interface WatchedPage {
   readonly page: Page
   readonly problems: readonly string[]
 }
 
-/** Opens a page that notes its own problems. */
+/** Opens a page and records its problems. */
 export async function openPage(context: BrowserContext, url: string): Promise<WatchedPage> {
   const page = await context.newPage()
   const problems: string[] = []
@@ -38,14 +38,14 @@ export async function openPage(context: BrowserContext, url: string): Promise<Wa
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
 
-/** Takes a picture of the page for the documentation. `npm run docs:images` keeps it; any other run only takes it. */
+/** Takes a screenshot of the page for the documentation. Only `npm run docs:images` keeps it. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   const kept = process.env['KEEP_IMAGES'] === '1'
   await page.screenshot(kept ? { path: `${IMAGES}${name}.png` } : {})
 }
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-/** As text: these run in the page, and the tests have no types of the DOM. */
+/** Scripts that run in the page. Strings, since the tests have no DOM types. */
 const RUN_AXE = `axe
   .run(document)
   .then(({ violations }) =>
@@ -53,7 +53,7 @@ const RUN_AXE = `axe
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', event =>
   console.error('policy ' + event.violatedDirective + ' ' + event.sample))`
 
-/** Fails with each finding of axe on the page as it stands: WCAG 2.2 AA and best practices. Its context needs `bypassCSP`. */
+/** Fails with axe's findings on the current page: WCAG 2.2 AA and best practices. The context needs `bypassCSP`. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(readFileSync(AXE, 'utf8'))
   const violations = await page.evaluate(RUN_AXE)

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Vitest runs this once, before any test. Tests run on source, but what runs beside them does not: child processes
- * and the thread of `@ackhook/sqlite` are plain Node, which cannot run TypeScript.
+ * Vitest runs this once, before any test. Tests run on source, but child processes and the thread of `@ackhook/sqlite` are
+ * plain Node, which cannot run TypeScript.
  */
 export function setup(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const POSTGRES_VERSIONS = '/usr/lib/postgresql'
 
-/** The path of a program on this machine. Debian keeps those of PostgreSQL out of `PATH`, and a user's without servers. */
+/** Returns a program's path. On Debian, PostgreSQL's programs are not in `PATH`, and a user's `PATH` lacks servers. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin']
   if (existsSync(POSTGRES_VERSIONS)) {

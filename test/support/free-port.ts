@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to outgoing connections, one of which could take the port before its server does. */
+/** Range below the ports for outgoing connections, one of which could take the port before the server does. */
 const [FIRST, LAST] = [15_000, 32_000]
 
 /** Returns a free port of the loopback address. Another process may take it first: try again. */

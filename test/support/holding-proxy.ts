@@ -3,18 +3,18 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface HoldingProxy {
   readonly port: number
-  /** From now on the server gets so many more chunks of requests. What comes after them is held back. */
+  /** Passes on `chunks` more chunks of requests, and holds back everything after them. */
   holdAfter(chunks: number): void
-  /** Whether something is held back. */
+  /** True while something is held back. */
   readonly holding: boolean
-  /** Passes on what was held back, and everything after it. */
+  /** Passes on the held chunks, and everything after them. */
   release(): void
   stop(): Promise<void>
 }
 
 /**
- * Stands between a client and a server, and can hold the client after any number of its steps, as a
- * process does that the machine gives no time.
+ * Proxies between a client and a server, and can hold the client after any number of its steps, like a process that gets
+ * no processor time.
  */
 export async function startHoldingProxy(targetPort: number): Promise<HoldingProxy> {
   const sockets = new Set<Socket>()

@@ -2,10 +2,10 @@ import { it } from 'vitest'
 
 const IS_FAULT_RUN = process.env['IN_FULL'] === '1'
 
-/** The first in the fault run, `npm run test:faults`; the second, a shorter wait or a smaller load, by default. */
+/** Returns the first value in the fault run, `npm run test:faults`; by default the second, a shorter wait or smaller load. */
 export function inFull<T>(full: T, short: T): T {
   return IS_FAULT_RUN ? full : short
 }
 
-/** A test of the fault run alone: a variant of one that the default run has. */
+/** A test for the fault run only: a variant of one in the default run. */
 export const itInFull = it.runIf(IS_FAULT_RUN)

@@ -5,7 +5,7 @@ import { keepAliveAgent } from './keep-alive-agent.ts'
 import { until } from './until.ts'
 
 const server = createServer((incoming, response) => incoming.resume().on('end', () => response.end('ok')))
-// Announced in whole seconds, and given up a second before.
+// The server announces whole seconds; the agent closes connections a second earlier.
 server.keepAliveTimeout = 2000
 afterEach(() => server.close())
 
@@ -19,7 +19,7 @@ function send(agent: Agent): Promise<unknown> {
   })
 }
 
-test('the sender of the fault tests gives an idle connection up before the receiver closes it', async () => {
+test("the fault tests' sender closes an idle connection before the receiver does", async () => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const agent = keepAliveAgent(1)
   const idle = () => Object.values(agent.freeSockets).flat()
@@ -31,7 +31,7 @@ test('the sender of the fault tests gives an idle connection up before the recei
   )
   await send(agent)
   await until('the connection is idle', () => idle().length === 1)
-  await until('the connection is given up', () => idle().length === 0)
+  await until('the agent closes the connection', () => idle().length === 0)
   expect(closedByServer).toBe(false)
   await send(agent)
   agent.destroy()

@@ -1,7 +1,7 @@
 import { type DedupeStore, memoryStore, type Observation } from '@ackhook/core'
 import { vi } from 'vitest'
 
-/** A promise that is settled from outside. */
+/** Creates a promise that is settled from outside. */
 export function deferred<T = void>() {
   let resolve: (value: T | PromiseLike<T>) => void = () => {}
   let reject: (error: unknown) => void = () => {}
@@ -12,7 +12,7 @@ export function deferred<T = void>() {
   return { promise, resolve, reject }
 }
 
-/** A store whose methods can be replaced one by one, and are counted. */
+/** Creates a store whose methods can be replaced one by one, and whose calls are counted. */
 export function storeThat(overrides: Partial<DedupeStore> = {}) {
   const inner = memoryStore()
   const methods = { ...inner, ...overrides }
@@ -26,18 +26,18 @@ export function storeThat(overrides: Partial<DedupeStore> = {}) {
   }
 }
 
-/** The observations of one kind. */
+/** Returns the observations of one kind. */
 export function of<Kind extends Observation['kind']>(seen: readonly Observation[], kind: Kind) {
   return seen.filter((one): one is Extract<Observation, { kind: Kind }> => one.kind === kind)
 }
 
-/** Lets time pass under fake timers, and runs what became due in it. */
+/** Advances fake timers, and runs everything that becomes due. */
 export async function advance(ms: number) {
   await vi.advanceTimersByTimeAsync(ms)
   await settle()
 }
 
-/** Runs what is due now: deferred work and promises, turn after turn, but no timer that lies ahead. */
+/** Runs everything that is due now: deferred work and promises, turn after turn, but no future timers. */
 export async function settle() {
   for (let turn = 0; turn < 40; turn++) await vi.advanceTimersByTimeAsync(0)
 }

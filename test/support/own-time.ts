@@ -1,11 +1,11 @@
 const TICK_MS = 5
-/** What a machine at rest may be late by. */
+/** Delay that an idle machine may cause. */
 const LATE_MS = 20
 
 /**
- * What a call took, without the times in which this process did not run: on a busy machine those are the scheduler's,
- * and say nothing about a deadline that the code keeps. A call that blocks the process by itself is not seen.
- * `ms` is for upper limits: a timer runs on while the process does not. `wallMs` is for lower ones.
+ * Measures a call without the times in which this process did not run: on a busy machine, those say nothing about the
+ * code's deadlines. Does not detect a call that blocks the process itself. Use `ms` for upper limits, and `wallMs` for
+ * lower ones: timers continue while the process does not run.
  */
 export async function ownTime<T>(
   call: () => T | Promise<T>,

@@ -9,7 +9,7 @@ import type { PostgresServer } from './postgres.ts'
 import { requireProgram } from './require-program.ts'
 import { until } from './until.ts'
 
-/** A real PgBouncer of this test alone, before a PostgreSQL. */
+/** Starts a real PgBouncer for one test, in front of a PostgreSQL. */
 export interface PgBouncer {
   readonly url: string
   stop(): Promise<void>
@@ -36,14 +36,14 @@ export async function startPgBouncer(
       'unix_socket_dir =',
       'auth_type = any',
       `pool_mode = ${poolMode}`,
-      // In session mode each connection of a client keeps one of the server.
+      // In session mode, each client connection keeps a server connection.
       `default_pool_size = ${poolMode === 'session' ? 20 : 5}`,
-      // In which BullMQ names its schema. The user's search_path does that here.
+      // BullMQ sets its schema in these. Here, the user's search_path does that.
       'ignore_startup_parameters = options',
       '',
     ].join('\n'),
   )
-  // It refuses to run as root, and reads the file as another user.
+  // PgBouncer refuses to run as root, and reads the file as another user.
   chmodSync(folder, 0o755)
   const asUser = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   const child = spawn(requireProgram('pgbouncer'), ['-q', ...asUser, file], { stdio: 'ignore' })

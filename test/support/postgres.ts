@@ -7,18 +7,18 @@ import { Client } from 'pg'
 import { freePort } from './free-port.ts'
 import { requireProgram } from './require-program.ts'
 
-/** A real PostgreSQL of this test alone, with fsync and synchronous_commit as PostgreSQL has them by default. */
+/** A real PostgreSQL for one test, with PostgreSQL's defaults for fsync and synchronous_commit. */
 export interface PostgresServer {
   readonly host: '127.0.0.1'
   readonly port: number
   readonly url: string
   /** Process id of the postmaster, for signals. */
   readonly pid: number
-  /** Ends it: `SIGKILL` is a crash, `SIGINT` PostgreSQL's fast shutdown. Resolves when the process is gone. */
+  /** Ends the server: `SIGKILL` is a crash, `SIGINT` a fast shutdown. Resolves when the process is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Kills it if it runs, and starts it on the same port and folder: it recovers from its log. */
+  /** Kills the server if it runs, and starts it on the same port and folder: it recovers from its log. */
   restart(): Promise<void>
-  /** Kills it and removes its folder. Call it in `afterAll` or `afterEach`. */
+  /** Kills the server and removes its folder. Called in `afterAll` or `afterEach`. */
   stop(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ interface Owner {
 }
 
 const HOST = '127.0.0.1'
-/** Names the folder of a new cluster to copy. */
+/** Variable with the folder of a new cluster to copy. */
 const TEMPLATE = 'ACKHOOK_POSTGRES_TEMPLATE'
 const START_DEADLINE_MS = 30_000
 
@@ -45,7 +45,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     port = await freePort()
     return launch()
   })
-  // A test run that ends early must not leave servers behind.
+  // A test run that ends early must not leave servers running.
   const onExit = () => {
     child.kill('SIGQUIT')
     rmSync(folder, { recursive: true, force: true })
@@ -56,7 +56,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     return spawnPostgres({ port, folder, owner, config: options.config ?? {} })
   }
 
-  /** The child processes of a killed postmaster take a moment to notice, and hold the folder until then. */
+  /** Retries, because a killed postmaster's child processes keep the folder for a moment. */
   async function relaunch(): Promise<ChildProcess> {
     for (const deadline = Date.now() + START_DEADLINE_MS; ; ) {
       try {
@@ -94,14 +94,14 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     },
     async stop() {
       process.off('exit', onExit)
-      // Unlike SIGKILL this takes PostgreSQL's own child processes down with it.
+      // Unlike SIGKILL, this also ends PostgreSQL's own child processes.
       await kill('SIGQUIT')
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** A backend that is at work outlives its postmaster, and would commit after the crash. */
+/** Returns the server's backends: a busy one outlives its postmaster, and would commit after the crash. */
 function childrenOf({ pid }: ChildProcess): number[] {
   if (process.platform !== 'linux') return []
   const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -112,11 +112,11 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It had noticed that the postmaster is gone.
+    // The backend has already noticed that the postmaster is gone.
   }
 }
 
-/** PostgreSQL refuses to run as root; Debian's package brings the user it is to run as. */
+/** Returns the user for PostgreSQL, which refuses to run as root. Debian's package creates that user. */
 function unprivileged(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
@@ -133,7 +133,7 @@ function createCluster(owner: Owner | undefined): string {
   return folder
 }
 
-/** Vitest calls this once: `initdb` takes a second of processor time, and each server a copy of what it made. */
+/** Prepares a cluster. Vitest calls this once, because `initdb` takes a second; each server uses a copy. */
 export function preparePostgres(): () => void {
   const folder = createCluster(unprivileged())
   process.env[TEMPLATE] = folder

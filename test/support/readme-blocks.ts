@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A fenced block of a README that follows `<!-- test: <name> [flag] [key=value] -->`. */
+/** A fenced block in a README after `<!-- test: <name> [flag] [key=value] -->`. */
 export interface ReadmeBlock {
   readonly language: string
   readonly text: string
-  /** What stands behind the name: `file=app.js` gives `{ file: 'app.js' }`, `background` gives `{ background: '' }`. */
+  /** Flags after the name: `file=app.js` gives `{ file: 'app.js' }`, `background` gives `{ background: '' }`. */
   readonly flags: Readonly<Record<string, string>>
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MARKED = /<!-- test: ([\w-]+)((?: [\w./=-]+)*) -->\s*\n(?:<!-- [^\n]+ -->\n)?```(\w+)\n([\s\S]*?)\n```/g
 
-/** The marked blocks of a file, in order. `path` is relative to the root of the repository. */
+/** Returns a file's marked blocks, in order. `path` is relative to the repository's root. */
 export function readmeBlocks(path: string, name: string): readonly ReadmeBlock[] {
   const text = readFileSync(`${ROOT}${path}`, 'utf8')
   return [...text.matchAll(MARKED)]

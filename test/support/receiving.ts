@@ -13,7 +13,7 @@ export { sign }
 
 export const SECRET = 'whsec_test_0123456789abcdef'
 
-/** The JSON of an envelope, `conversation.resolved` unless told otherwise. */
+/** Returns the JSON of an envelope, by default `conversation.resolved`. */
 export function eventBody(fields: Record<string, unknown> = {}): string {
   return JSON.stringify({
     id: 'evt_1',
@@ -24,7 +24,7 @@ export function eventBody(fields: Record<string, unknown> = {}): string {
   })
 }
 
-/** A request as an adapter hands it over, rightly signed. */
+/** Returns a correctly signed request, as an adapter passes it to a receiver. */
 export function signedRequest(
   body: string | Uint8Array = eventBody(),
   options: Partial<SignOptions> & { readonly headers?: Record<string, string> } = {},
@@ -44,7 +44,7 @@ export interface LogLine {
   readonly message: string
 }
 
-/** A logger that keeps its lines. */
+/** Creates a logger that keeps its lines. */
 export function recordingLogger(): Logger & { readonly lines: LogLine[] } {
   const lines: LogLine[] = []
   const write = (level: LogLine['level']) => (fields: object, message: string) =>
@@ -52,7 +52,7 @@ export function recordingLogger(): Logger & { readonly lines: LogLine[] } {
   return { lines, info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-/** A receiver whose observations and log lines are kept. */
+/** Creates a receiver, and keeps its observations and log lines. */
 export function watch(options: Partial<ReceiverOptions<EventSchemas, undefined>> = {}): {
   readonly receiver: ReturnType<typeof createReceiver<Record<never, never>, undefined>>
   readonly seen: Observation[]

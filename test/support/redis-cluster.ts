@@ -10,9 +10,9 @@ export interface RedisCluster {
 
 const SLOTS = 16_384
 
-/** A real Redis Cluster of three masters without replicas. */
+/** Starts a real Redis Cluster of three masters without replicas. */
 export async function startRedisCluster(): Promise<RedisCluster> {
-  // The default bus port, 10000 above, need not exist for a port that the system chose.
+  // The default bus port, 10000 higher, may not exist for a port that the system chose.
   const busPorts = [await freePort(), await freePort(), await freePort()]
   const servers = await Promise.all(
     busPorts.map(busPort =>

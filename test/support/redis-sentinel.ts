@@ -10,7 +10,7 @@ export interface RedisSentinel {
   stop(): Promise<void>
 }
 
-/** One master, one replica and the Sentinel that promotes it about a second after the master is gone. */
+/** Starts a master, a replica, and a Sentinel that promotes the replica about a second after the master is gone. */
 export async function startRedisSentinel(): Promise<RedisSentinel> {
   const name = 'ackhook'
   const master = await startRedis({ config: { 'repl-diskless-sync-delay': '0' } })
@@ -24,7 +24,7 @@ export async function startRedisSentinel(): Promise<RedisSentinel> {
   })
   const client = new Redis({ host: sentinel.host, port: sentinel.port })
   try {
-    await until('the Sentinel knows an online replica', async () => {
+    await until('the Sentinel has found an online replica', async () => {
       const replicas = String(await client.call('SENTINEL', 'REPLICAS', name))
       return replicas.includes('master-link-status,ok')
     })

@@ -6,13 +6,13 @@ import { freePort } from './free-port.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { requireProgram } from './require-program.ts'
 
-/** A real redis-server that takes TLS at one port, and none at another. */
+/** A real redis-server with TLS on one port, and without it on another. */
 export interface TlsRedis {
-  /** `rediss://`, with a certificate that only `ca` vouches for. */
+  /** A `rediss://` address, with a certificate that only `ca` signs. */
   readonly url: string
-  /** The same port without TLS, which is a mistake. */
+  /** The same port without TLS: a mistake. */
   readonly urlWithoutTls: string
-  /** TLS at the port that has none, which is a mistake too. */
+  /** TLS on the port without it: also a mistake. */
   readonly urlOfPlainPort: string
   readonly ca: string
   readonly server: RedisServer

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test('a started server takes its options, and a restart empties it', async () => {
+test('a started server uses its options, and a restart empties it', async () => {
   const client = new Redis(server.url)
   client.on('error', () => {})
   expect(await client.config('GET', 'maxmemory')).toEqual(['maxmemory', String(64 * 1024 * 1024)])

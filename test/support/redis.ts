@@ -7,28 +7,28 @@ import { join } from 'node:path'
 import { freePort } from './free-port.ts'
 import { requireProgram } from './require-program.ts'
 
-/** A real redis-server of this test alone. Nothing is persisted unless the options say so. */
+/** A real redis-server for one test. It persists nothing unless the options say so. */
 export interface RedisServer {
   readonly host: '127.0.0.1'
   readonly port: number
   readonly url: string
   /** Process id of the running server, for signals. */
   readonly pid: number
-  /** Stalls it with its connections open, like a host that hangs. */
+  /** Stalls the server with its connections open, like a hung host. */
   pause(): void
   resume(): void
-  /** `SIGKILL`, or another signal. Resolves when the process is gone. */
+  /** Sends `SIGKILL` or another signal. Resolves when the process is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Kills it if it runs, and starts it on the same port with the same options and folder. */
+  /** Kills the server if it runs, and starts it on the same port with the same options and folder. */
   restart(): Promise<void>
-  /** Kills it and removes its folder. Call it in `afterAll` or `afterEach`. */
+  /** Kills the server and removes its folder. Called in `afterAll` or `afterEach`. */
   stop(): Promise<void>
 }
 
 export interface RedisServerOptions {
   /** Lines of redis.conf, for example `{ maxmemory: '1gb', appendonly: 'yes', save: '60 1' }`. */
   readonly config?: Readonly<Record<string, string>>
-  /** Default a free one. */
+  /** Default: a free port. */
   readonly port?: number
   /** Runs as a Sentinel with these lines of sentinel.conf, and without `config`. */
   readonly sentinel?: readonly string[]
@@ -85,13 +85,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
-/** What a test run that ends early must not leave behind. */
+/** Functions that kill servers which a test run that ends early must not leave running. */
 const left = new Set<() => void>()
 
 function killAtExit(killNow: () => void): void {
   if (left.size === 0 && process.listenerCount('exit', killAllLeft) === 0) {
     process.on('exit', killAllLeft)
-    // Vitest ends a worker that does not end by itself with this signal, and 'exit' is not emitted then.
+    // Vitest uses this signal to end a worker that does not end by itself, and 'exit' is not emitted then.
     process.once('SIGTERM', () => {
       killAllLeft()
       process.kill(process.pid, 'SIGTERM')
@@ -121,7 +121,7 @@ async function spawnRedis(port: number, folder: string, options: RedisServerOpti
     }
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  // Another server may hold the port: ours has then ended by now or ends at once.
+  // Another server may use the port: then ours has ended by now, or is about to.
   if (hasEnded(child)) throw new Error(`redis-server on port ${port} ended:\n${output}`)
   return child
 }
@@ -140,7 +140,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-/** Any answer to PING counts, an error about a password too: it is up. `LOADING` means it is not. */
+/** Returns whether the server is up: any reply to PING counts, even an error about a password, but not `LOADING`. */
 function answersPing(port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, HOST, () => socket.write('PING\r\n'))

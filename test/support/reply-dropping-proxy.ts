@@ -3,16 +3,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface ReplyDroppingProxy {
   readonly port: number
-  /** Chunks of replies that the server gave and the client never saw. */
+  /** Number of reply chunks that the server sent and the client never received. */
   readonly dropped: number
-  /** Throws away the reply to the next request that contains `text`, whatever the rate. */
+  /** Drops the reply to the next request that contains `text`, whatever the rate. */
   dropReplyTo(text: string): void
   stop(): Promise<void>
 }
 
 /**
- * Stands between a client and a server. It throws every `1 / rate`-th chunk of replies away and closes the
- * connection: by then the server has executed the commands, and the client cannot know.
+ * Proxies between a client and a server. Drops every `1 / rate`-th reply chunk and closes the connection: the server has
+ * executed the commands by then, but the client cannot know.
  */
 export async function startReplyDroppingProxy(targetPort: number, rate: number): Promise<ReplyDroppingProxy> {
   const sockets = new Set<Socket>()
@@ -42,7 +42,7 @@ export async function startReplyDroppingProxy(targetPort: number, rate: number):
       }
       upstream.write(chunk)
     })
-    // The first reply answers the greeting of a new connection. Dropping that would only delay it.
+    // The first reply belongs to a new connection's greeting. Dropping it would only cause a delay.
     let greeted = false
     upstream.on('data', chunk => {
       if (unlucky || (greeted && ++chunks % every === 0)) {

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { findProgram } from './find-program.ts'
 
 /**
- * A C compiler and its first arguments: the machine's own, or tcc (300 kB) out of Debian's package, which needs neither
- * root nor the headers of a C library. Throws with the one line to run where there is neither: a test that skips itself
- * would be an unseen failure.
+ * Returns a C compiler and its first arguments: the machine's own, or tcc (300 kB) from Debian's package, which needs
+ * neither root nor C library headers. Throws with the command to run if there is neither: a test that skips itself would
+ * hide a failure.
  */
 export function requireCompiler(): readonly [program: string, ...args: string[]] {
   for (const name of ['cc', 'gcc', 'clang', 'tcc']) {
@@ -30,7 +30,7 @@ export function requireCompiler(): readonly [program: string, ...args: string[]]
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 const UNPACKED = join(CACHE, 'ackhook-tcc')
 
-/** With lists and a cache of its own: those of the machine are root's, and may be empty. */
+/** Downloads with separate lists and a separate cache: the machine's belong to root, and may be empty. */
 function unpack(): void {
   mkdirSync(CACHE, { recursive: true })
   const folder = mkdtempSync(join(CACHE, 'tcc-'))

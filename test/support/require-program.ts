@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { findProgram } from './find-program.ts'
 
 /**
- * The path of a server's program, installed from Debian's packages when it is missing and this user may do so.
- * Throws with the one line to run otherwise: a test that skips itself would be an unseen failure.
+ * Returns the path of a server program. Installs it from Debian's packages if it is missing and this user may do so.
+ * Otherwise throws with the command to run: a test that skips itself would hide a failure.
  */
 export function requireProgram(name: keyof typeof PACKAGES): string {
   const found = findProgram(name)

@@ -4,13 +4,13 @@ import { type Browser, type BrowserContext, launchBrowser, openPage, type Page }
 export type ContextOptions = Parameters<Browser['newContext']>[0]
 
 export interface SharedBrowser {
-  /** A context of its own for a test, closed at its end. */
+  /** Creates a context for a test, closed at its end. */
   contextWith(options?: ContextOptions): Promise<BrowserContext>
-  /** Opens a page, and expects at the end of the test that nothing went wrong on it but what `allowed` names. */
+  /** Opens a page. At the end of the test, expects no problems on it except those that `allowed` matches. */
   open(url: string, context?: BrowserContext, allowed?: RegExp): Promise<Page>
 }
 
-/** One browser for the tests of a file, which calls this at its top. */
+/** Shares one browser between a file's tests. Called at the top of the file. */
 export function sharedBrowser(): SharedBrowser {
   let browser: Browser
   beforeAll(async () => {

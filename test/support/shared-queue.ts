@@ -23,18 +23,18 @@ interface Row {
 }
 
 /**
- * A queue that several receivers of one test share, each with an inbox of its own, as processes share a file or a
- * server. In memory, and no more than that needs: no leases, no retention.
+ * A queue in memory that several receivers of one test share, each with its own inbox, as processes share a file or a
+ * server. It has only what that needs: no leases, no retention.
  */
 export class SharedQueue {
   readonly rows = new Map<string, Row>()
   readonly #published = new Map<string, { own: PublishedHandlers; at: number }>()
-  /** Makes the board fail, as a server that is gone. */
+  /** Makes the board fail, as if its server were gone. */
   isDown = false
-  /** What a process with this one among its patterns publishes fails, as while it cannot connect. */
+  /** Makes publishing fail for processes with this pattern, as if they could not connect. */
   refused: string | undefined
   reads = 0
-  /** How many turns of the event loop an answer takes, as that of a server or a thread. */
+  /** Number of event loop turns that a reply takes, like a server's or a thread's. */
   turns = 0
   #seed = 1
 
@@ -71,7 +71,7 @@ export class SharedQueue {
   createInbox(): Inbox {
     let timer: ReturnType<typeof setTimeout> | undefined
     let active = 0
-    // Irregular, so that each of the inboxes is sometimes the first.
+    // Irregular, so that each inbox is sometimes first.
     const poll = (run: ProcessEvent, policy: ProcessingPolicy): void => {
       timer = setTimeout(() => {
         poll(run, policy)
@@ -122,7 +122,7 @@ export class SharedQueue {
     }
   }
 
-  /** The same in each run of a test. */
+  /** Returns pseudorandom numbers that are the same in each run of a test. */
   #random(most: number): number {
     this.#seed = (this.#seed * 1_103_515_245 + 12_345) % 2 ** 31
     return 1 + ((this.#seed >> 8) % most)

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 
-/** A file system of its own, of 2 MiB. */
+/** A separate file system of 2 MiB. */
 export interface SmallDisk {
-  /** The mount, not the file system: the latter cannot be done in a user namespace. */
+  /** Remounts the mount, not the file system, which is not possible in a user namespace. */
   remount(mode: 'ro' | 'rw'): void
   unmount(): void
 }
 
 /**
- * Mounts one on `folder`: as root, or by a sudo that asks for no password. `undefined` where this user may do neither.
- * Throws instead for root and in CI, where a test that skips itself would be an unseen failure.
+ * Mounts a small disk on `folder`: as root, or with a sudo without a password. Returns `undefined` if this user can do
+ * neither. Throws instead for root and in CI, where a test that skips itself would hide a failure.
  */
 export function mountSmallDisk(folder: string): SmallDisk | undefined {
   const isRoot = process.getuid?.() === 0
@@ -29,6 +29,6 @@ export function mountSmallDisk(folder: string): SmallDisk | undefined {
   }
 }
 
-/** What a user without either can run. A user namespace shows its mounts to its own processes only. */
+/** Instructions for a user without either. A user namespace shows its mounts only to its own processes. */
 export const NEEDED =
   'This test mounts a small tmpfs, so it needs root, a sudo without a password, or a user namespace: unshare -rm npx vitest run packages/sqlite/test/full-disk.test.ts'

@@ -12,35 +12,35 @@ import {
 import { buildApp } from 'fauxqs'
 
 /**
- * SQS on this machine. What fauxqs 1.9 does otherwise than SQS, for those who write tests:
- * - `startFauxqs` listens on every interface: this listens on the loopback address.
- * - It gives out one message of a FIFO group at a time, SQS several.
+ * SQS on this machine. Differences between fauxqs 1.9 and SQS, for authors of tests:
+ * - `startFauxqs` listens on every interface; this listens on the loopback address.
+ * - It delivers one message of a FIFO group at a time, SQS several.
  * - It refuses characters above U+FFFF, which SQS allows.
- * - A poll whose client has gone still takes a message with it, always; SQS may.
- * - A message can be hidden for longer than 12 hours in all.
+ * - A poll whose client is gone always takes a message with it; in SQS, it may.
+ * - A message can be hidden for longer than 12 hours in total.
  */
 export interface SqsServer {
   readonly client: SQSClient
   readonly endpoint: string
-  /** Creates a queue of a new name; FIFO if the name ends in `.fifo`. Returns its address. */
+  /** Creates a queue with a new name; FIFO if the name ends in `.fifo`. Returns its address. */
   createQueue(name?: string, attributes?: Record<string, string>): Promise<string>
-  /** Creates a queue again that another server had at this address. */
+  /** Recreates a queue that another server had at this address. */
   createAgain(queueUrl: string): Promise<void>
   arnOf(queueUrl: string): Promise<string>
-  /** `group`: on FIFO. */
+  /** Sends a message. `group`: required for FIFO. */
   sendText(queueUrl: string, text: string, group?: string): Promise<void>
-  /** Takes up to ten messages, as a consumer does. */
+  /** Receives up to ten messages, like a consumer. */
   take(queueUrl: string, visibilityTimeout?: number): Promise<Message[]>
   remove(queueUrl: string, message: Message): Promise<void>
   giveBack(queueUrl: string, message: Message): Promise<void>
-  /** Messages in the queue, those that wait or are hidden included. */
+  /** Returns the number of messages in the queue, including delayed and hidden ones. */
   count(queueUrl: string): Promise<number>
   stop(): Promise<void>
 }
 
 let queues = 0
 
-/** `port`: of a server that was stopped. Its queues are gone. */
+/** Starts a server. `port`: that of a stopped server, whose queues are gone. */
 export async function startSqs(port = 0): Promise<SqsServer> {
   const app = buildApp({ logger: false })
   const endpoint = await app.listen({ host: '127.0.0.1', port })
@@ -93,7 +93,7 @@ export async function startSqs(port = 0): Promise<SqsServer> {
   }
 }
 
-/** A client of {@link startSqs}, for another process as well. */
+/** Creates a client for {@link startSqs}, also for another process. */
 export function sqsClientAt(endpoint: string): SQSClient {
   return new SQSClient({
     endpoint,

@@ -3,16 +3,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface SwitchingProxy {
   readonly port: number
-  /** New connections go to this port. The open ones stay where they are, as after a change of a name's address. */
+  /** Sends new connections to this port. Open ones stay, as after a DNS change. */
   switchTo(port: number): void
-  /** The open connections carry nothing any more and are not closed: a device between has forgotten them. */
+  /** Silences open connections without closing them, like a network device that has forgotten them. */
   silence(): void
   stop(): Promise<void>
 }
 
 /**
- * Stands between a client and its servers, as the network does where one address leads to several of them. `delayMs`:
- * how long each byte takes, in either direction.
+ * Proxies between a client and its servers, like one address for several servers. `delayMs`: latency in each direction.
  */
 export async function startSwitchingProxy(
   targetPort: number,

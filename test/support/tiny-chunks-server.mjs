@@ -1,4 +1,4 @@
-// A server that tells its parent, after each request, by how much its resident memory had grown at most.
+// A server that reports its largest growth of resident memory to its parent after each request.
 // Argument: `ackhook` reads bodies with the built adapter, `raw-body` with the package of that name.
 import { webhooks } from '@ackhook/express'
 import express from 'express'

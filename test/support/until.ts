@@ -6,7 +6,7 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still not: ${what}`)
+    if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting until ${what}`)
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }

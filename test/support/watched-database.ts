@@ -3,13 +3,13 @@ import type { SqliteInboxOptions } from '@ackhook/sqlite'
 type Database = NonNullable<SqliteInboxOptions['database']>
 
 interface Watch {
-  /** Before a statement runs that answers nothing. What it throws, the statement throws. */
+  /** Called before a statement without a result runs. Its errors become the statement's errors. */
   readonly beforeRun?: (sql: string) => void
-  /** What a row that is read becomes. */
+  /** Replaces each row that is read. */
   readonly read?: (row: unknown) => unknown
 }
 
-/** The same database, with eyes on its statements. */
+/** Wraps a database to watch its statements. */
 export function watchedDatabase(
   database: Database,
   { beforeRun = () => {}, read = row => row }: Watch,

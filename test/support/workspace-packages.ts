@@ -24,14 +24,14 @@ export interface Manifest {
 export interface WorkspacePackage {
   /** Folder under `packages/`. */
   readonly folder: string
-  /** Absolute path, with a slash at the end. */
+  /** Absolute path, with a trailing slash. */
   readonly path: string
   readonly manifest: Manifest
 }
 
 export const ROOT: string = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Every package whose entry points exist. A new one is checked as soon as its sources are there. */
+/** Returns every package whose entry points exist. A new package is checked as soon as its sources exist. */
 export function workspacePackages(): readonly WorkspacePackage[] {
   return readdirSync(`${ROOT}packages`)
     .map(folder => {
@@ -41,14 +41,14 @@ export function workspacePackages(): readonly WorkspacePackage[] {
     .filter(({ path, manifest }) => sourcesOf(manifest).every(source => existsSync(`${path}${source}`)))
 }
 
-/** The source of each entry point, relative to the package. */
+/** Returns the source of each entry point, relative to the package. */
 export function sourcesOf(manifest: Manifest): readonly string[] {
   return Object.values(manifest.exports ?? {}).flatMap(target =>
     typeof target === 'object' ? [target['ackhook-source'] ?? 'none'] : [],
   )
 }
 
-/** This package and every other of ours that it needs, itself last. */
+/** Returns all of our packages that this one needs, with itself last. */
 export function withOwnDependencies(one: WorkspacePackage): readonly WorkspacePackage[] {
   const { dependencies, peerDependencies } = one.manifest
   const needed = Object.keys({ ...dependencies, ...peerDependencies })
@@ -56,7 +56,7 @@ export function withOwnDependencies(one: WorkspacePackage): readonly WorkspacePa
   return [...new Map([...own.flatMap(withOwnDependencies), one].map(each => [each.folder, each])).values()]
 }
 
-/** Files anywhere under a folder, relative to it, sorted. */
+/** Returns all files under a folder, relative to it, sorted. */
 export function filesUnder(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())

@@ -1,4 +1,4 @@
-/** The bytes of a vector's request. Needs nothing but the web's own interfaces. */
+/** Returns the bytes of a vector's request. Needs only web interfaces. */
 export function bodyOf({ body }) {
   if (typeof body === 'string') return decode(body)
   const parts = body.map(({ base64, times }) => ({ bytes: decode(base64), times }))

@@ -1,6 +1,6 @@
 /**
- * Writes the vector files beside it: `node test/vectors/generate.mjs`. The signatures are computed here with
- * `createHmac` alone, by the platform's published rule, so that no vector agrees with a mistake of the library.
+ * Writes the vector files into its own folder: `node test/vectors/generate.mjs`. Computes the signatures with only
+ * `createHmac`, by the platform's published rule, so that no vector repeats a mistake in the library.
  */
 import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ const STATUS = {
   envelope_invalid: 400,
 }
 
-/** A request and its outcome. `headers` is added to the content type and to the signature, if there is one. */
+/** Returns a request with its outcome. `headers` come before the signature, if there is one. */
 function request(
   reason,
   { signature, headers = [['content-type', 'application/json']], body = BODY, method = 'POST' } = {},
@@ -59,7 +59,7 @@ function request(
   }
 }
 
-/** A body is one base64 text, or a list of them with how often each is repeated. */
+/** Returns a body as one base64 text, or as a list of texts, each with its number of repetitions. */
 function segments(body) {
   if (!Array.isArray(body)) return bytesOf(body).toString('base64')
   return body.map(([part, times]) => ({ base64: bytesOf(part).toString('base64'), times }))
@@ -69,7 +69,7 @@ const whole = body =>
     ? Buffer.concat(body.flatMap(([part, times]) => Array(times).fill(bytesOf(part))))
     : bytesOf(body)
 
-/** One request that is signed as it must be. */
+/** Returns a correctly signed request. */
 const signed = (reason, body = BODY, rest = {}) =>
   request(reason, { signature: `t=${T},v1=${hmac(T, whole(body))}`, body, ...rest })
 
@@ -102,11 +102,11 @@ const headers = [
   header('order', 'v1 before t.', 'accepted', `v1=${GOOD},t=${T}`),
   header('space-after-comma', 'A space after the comma.', 'accepted', `t=${T}, v1=${GOOD}`),
   header('spaces-around-commas', 'Spaces and tabs around the comma.', 'accepted', `t=${T} \t, \tv1=${GOOD}`),
-  header('trailing-comma', 'Empty elements are nothing.', 'accepted', `,t=${T},,v1=${GOOD},`),
+  header('trailing-comma', 'Empty elements are ignored.', 'accepted', `,t=${T},,v1=${GOOD},`),
   header('upper-case', 'Upper-case hexadecimal digits.', 'accepted', `t=${T},v1=${GOOD.toUpperCase()}`),
   header(
     'mixed-case',
-    'Digits of both cases.',
+    'Digits in both cases.',
     'accepted',
     `t=${T},v1=${GOOD.slice(0, 32).toUpperCase()}${GOOD.slice(32)}`,
   ),
@@ -127,7 +127,7 @@ const headers = [
   ),
   header(
     'unknown-schemes',
-    'v0 and v2 beside v1 are ignored.',
+    'v0 and v2 next to v1 are ignored.',
     'accepted',
     `t=${T},v0=${WRONG},v1=${GOOD},v2=x`,
   ),
@@ -138,13 +138,13 @@ const headers = [
   header('v1-empty-first', 'An empty v1 before a valid one.', 'accepted', `t=${T},v1=,v1=${GOOD}`),
   header(
     'v1-good-after-malformed',
-    'A v1 of another form before a valid one.',
+    'A v1 in another form before a valid one.',
     'accepted',
     `t=${T},v1=zz,v1=${GOOD}`,
   ),
   header(
     'v1-good-before-malformed',
-    'A v1 of another form after a valid one.',
+    'A v1 in another form after a valid one.',
     'accepted',
     `t=${T},v1=${GOOD},v1=potato`,
   ),
@@ -177,15 +177,15 @@ const headers = [
   malformed('v1-65', '65 digits.', `t=${T},v1=${GOOD}0`),
   malformed('v1-128', 'The digest twice.', `t=${T},v1=${GOOD}${GOOD}`),
   malformed('v1-0x', 'A 0x in front.', `t=${T},v1=0x${GOOD}`),
-  malformed('v1-non-hex-last', 'A last digit that is none.', `t=${T},v1=${GOOD.slice(0, 63)}g`),
-  malformed('v1-non-hex-first', 'A first digit that is none.', `t=${T},v1=z${GOOD.slice(1)}`),
+  malformed('v1-non-hex-last', 'The last character is not a digit.', `t=${T},v1=${GOOD.slice(0, 63)}g`),
+  malformed('v1-non-hex-first', 'The first character is not a digit.', `t=${T},v1=z${GOOD.slice(1)}`),
   malformed(
     'v1-non-ascii',
     '63 digits and a letter that is two bytes of UTF-8.',
     `t=${T},v1=${GOOD.slice(0, 63)}\u00e9`,
   ),
   malformed('base64', 'The digest in base64.', `t=${T},v1=${Buffer.from(GOOD, 'hex').toString('base64')}`),
-  malformed('github-form', 'The form of another platform.', `sha256=${GOOD}`),
+  malformed('github-form', "Another platform's form.", `sha256=${GOOD}`),
   malformed('bare-digest', 'The digest alone.', GOOD),
   header('zeros', 'A digest of zeros.', 'signature_mismatch', `t=${T},v1=${'0'.repeat(64)}`),
   header('another-secret', 'Signed with another secret.', 'signature_mismatch', `t=${T},v1=${WRONG}`),
@@ -233,7 +233,7 @@ const headers = [
     'signature_mismatch',
     `t=${T},v1=${(Number.parseInt(GOOD[0], 16) ^ 8).toString(16)}${GOOD.slice(1)}`,
   ),
-  header('4096', 'As long as a header may be.', 'accepted', padTo(`t=${T},v1=${GOOD}`, 4096)),
+  header('4096', 'The longest allowed header.', 'accepted', padTo(`t=${T},v1=${GOOD}`, 4096)),
   malformed('4097', 'One character too long.', padTo(`t=${T},v1=${GOOD}`, 4097)),
   malformed('8000', 'Much too long.', padTo(`t=${T},v1=${GOOD}`, 8000)),
   header('rotation-old', 'Two secrets, signed with the first.', 'accepted', `t=${T},v1=${GOOD}`, {
@@ -277,12 +277,12 @@ const headers = [
   },
   {
     id: 'header-name-upper-case',
-    about: 'Names of headers have no case.',
+    about: 'Header names are case-insensitive.',
     requests: [request('accepted', { headers: [['X-SERVICE-SIGNATURE', `t=${T},v1=${GOOD}`]] })],
   },
   {
     id: 'header-proto-beside',
-    about: 'A header named __proto__ beside the good one.',
+    about: 'A header named __proto__ next to the good one.',
     requests: [
       signed('accepted', BODY, {
         headers: [
@@ -301,7 +301,7 @@ const headers = [
   ),
 ]
 
-// --- t, each time with the right digest over its raw text.
+// --- t, always with the correct digest over its raw text.
 
 const time = (id, about, reason, t, options) => ({
   id: `timestamp-${id}`,
@@ -389,12 +389,12 @@ const timestamps = [
   }),
   {
     id: 'timestamp-stale-and-forged',
-    about: 'A sender that cannot sign learns nothing about the time.',
+    about: 'A sender that cannot sign gets no information about the time.',
     requests: [request('signature_mismatch', { signature: `t=${seconds(-9000)},v1=${WRONG}` })],
   },
   {
     id: 'timestamp-rendered-again',
-    about: 'The digest covers the raw text of t, not a number printed again.',
+    about: 'The digest covers the raw text of t, not a reformatted number.',
     requests: [request('signature_mismatch', { signature: `t=${String(now)},v1=${GOOD}` })],
   },
   noTime('empty', ''),
@@ -421,7 +421,7 @@ const timestamps = [
   noTime('beyond-2-53', '9007199254740993'),
   noTime('inner-space', `${T.slice(0, 5)} ${T.slice(5)}`),
   noTime('leading-space', ` ${T}`),
-  // UTF-8 bytes of Arabic and of full-width digits, as a server that reads headers byte by byte sees them.
+  // UTF-8 bytes of Arabic and full-width digits, as a server reads them from headers byte by byte.
   noTime(
     'arabic-digits',
     Buffer.from('\u0661\u0667\u0666\u0667\u0662\u0662\u0665\u0666\u0660\u0660').toString('latin1'),
@@ -438,7 +438,7 @@ const timestamps = [
   noTime('instant-suffix', '2026-01-01T00:00:00Zx'),
 ]
 
-// --- Bodies: only the exact bytes that were signed.
+// --- Bodies: only the exact signed bytes.
 
 const body = (id, about, reason, bytes) => ({ id: `body-${id}`, about, requests: [signed(reason, bytes)] })
 const swapped = (id, about, sent, signedBody) => ({
@@ -454,7 +454,12 @@ const parsed = JSON.parse(BODY)
 const MIB = 1_048_576
 
 const bodies = [
-  body('float', 'A number that would be printed differently.', 'accepted', BODY.replace('"ai"', '1.0')),
+  body(
+    'float',
+    'A number that a serializer would print differently.',
+    'accepted',
+    BODY.replace('"ai"', '1.0'),
+  ),
   body('escaped-letter', 'A letter written as an escape.', 'accepted', BODY.replace('ai', '\\u00e9')),
   body('plain-letter', 'The same letter in UTF-8.', 'accepted', BODY.replace('ai', '\u00e9')),
   swapped(
@@ -497,8 +502,8 @@ const bodies = [
   body('bom', 'A byte order mark.', 'accepted', `\ufeff${BODY}`),
   swapped('bom-lost', 'A byte order mark was signed and not sent.', BODY, `\ufeff${BODY}`),
   swapped('bom-added', 'A byte order mark was sent and not signed.', `\ufeff${BODY}`, BODY),
-  body('two-boms', 'Only one byte order mark is one.', 'json_invalid', `\ufeff\ufeff${BODY}`),
-  body('invalid-utf8', 'Bytes that are no UTF-8, in a text.', 'accepted', withText([0xff, 0xfe])),
+  body('two-boms', 'Only the first byte order mark counts.', 'json_invalid', `\ufeff\ufeff${BODY}`),
+  body('invalid-utf8', 'Invalid UTF-8 in a text.', 'accepted', withText([0xff, 0xfe])),
   swapped(
     'invalid-utf8-replaced',
     'Other bytes that decode to the same text.',
@@ -511,14 +516,9 @@ const bodies = [
     withText([0xfe, 0xff]),
     withText([0xff, 0xfe]),
   ),
-  body(
-    'nul',
-    'A NUL byte after the JSON: the signature holds, the JSON does not.',
-    'json_invalid',
-    `${BODY}\0`,
-  ),
+  body('nul', 'A NUL byte after the JSON: a valid signature, but invalid JSON.', 'json_invalid', `${BODY}\0`),
   body('empty', 'An empty body, signed.', 'json_invalid', ''),
-  body('no-json', 'A signed body that is no JSON.', 'json_invalid', 'hello'),
+  body('no-json', 'A signed body that is not JSON.', 'json_invalid', 'hello'),
   body('form', 'A signed body that is a form.', 'json_invalid', 'payload=%7B%7D'),
   body('trailing-garbage', 'JSON and something after it.', 'json_invalid', `${BODY}{}`),
   body('utf16', 'JSON in UTF-16.', 'json_invalid', Buffer.from(BODY, 'utf16le')),
@@ -579,7 +579,7 @@ const bodies = [
   },
 ]
 
-// --- Envelopes, all rightly signed.
+// --- Envelopes, all correctly signed.
 
 const shape = (id, about, reason, text, options) => ({
   id: `envelope-${id}`,
@@ -645,7 +645,7 @@ const envelopes = [
   bad('created-at-null', 'created_at is null.', envelope({ created_at: null })),
   good(
     'created-at-no-instant',
-    'created_at is a text but no instant.',
+    'created_at is a text but not an instant.',
     envelope({ created_at: 'yesterday' }),
   ),
   bad('data-null', 'data is null.', envelope({ data: null })),
@@ -660,7 +660,7 @@ const envelopes = [
   ),
   good(
     'proto-escaped',
-    'The same key behind an escape.',
+    'The same key written with an escape.',
     BODY.replace('"channel"', '"\\u005f_proto__":{"polluted":true},"channel"'),
   ),
   good(
@@ -668,9 +668,13 @@ const envelopes = [
     'A hostile key does not make an event undeliverable.',
     BODY.replace('"channel"', '"constructor":{"prototype":{"polluted":true}},"channel"'),
   ),
-  good('proto-top', 'A hostile key beside the fields.', BODY.replace('{', '{"__proto__":{"polluted":true},')),
+  good(
+    'proto-top',
+    'A hostile key next to the fields.',
+    BODY.replace('{', '{"__proto__":{"polluted":true},'),
+  ),
   bad('id-by-proto', 'Fields are not inherited.', `{"__proto__":${BODY}}`),
-  good('key-twice', 'A key that comes twice: the last one counts.', BODY.replace('{', '{"id":"evt_0",')),
+  good('key-twice', 'A duplicate key: the last one counts.', BODY.replace('{', '{"id":"evt_0",')),
   good(
     'remapped',
     'Other field names by contract.',
@@ -752,7 +756,7 @@ const stories = [
   }),
   story(
     'id-in-header',
-    'Only the signed body names the event.',
+    'Only the signed body identifies the event.',
     signed('accepted', BODY, { headers: [['x-event-id', 'evt_1']] }),
     signed('duplicate', BODY, { headers: [['x-event-id', 'evt_2']] }),
   ),
@@ -786,13 +790,13 @@ const stories = [
     signed('accepted', envelope({ id: '9007199254740993' })),
     signed('accepted', envelope({ id: '9007199254740992' })),
   ),
-  story('other-type', 'The id alone names the event.', signed('accepted'), {
+  story('other-type', 'The id alone identifies the event.', signed('accepted'), {
     ...signed('duplicate', envelope({ type: 'a.b' })),
     conflict: true,
   }),
   story(
     'forged-first',
-    'A forged request remembers nothing.',
+    'A forged request leaves no trace.',
     forged,
     signed('accepted'),
     forged,
@@ -800,20 +804,20 @@ const stories = [
   ),
   story(
     'stale-first',
-    'A stale request remembers nothing.',
+    'A stale request leaves no trace.',
     resigned('timestamp_too_old', BODY, -301),
     signed('accepted'),
   ),
   story(
     'invalid-first',
-    'A refused envelope remembers nothing.',
+    'A refused envelope leaves no trace.',
     signed('envelope_invalid', envelope({ data: null })),
     signed('accepted'),
   ),
 ]
 
-// --- What the tests of other projects ask, translated to this contract: stripe-node's and Standard Webhooks' of
-// signatures, octokit's of its middleware. README.md says which differ by design.
+// --- Tests of other projects, adapted to this contract: signature tests of stripe-node and Standard Webhooks, and
+// octokit's middleware tests. README.md lists those that differ by design.
 
 const asked = (id, about, ...requests) => ({ id, about, requests })
 const withOptions = (options, { id, about, requests }) => ({ id, about, options, requests })
@@ -825,16 +829,16 @@ const MULTILINGUAL = envelope({ data: { text: 'Zażółć gęślą jaźń, 会�
 const NO_JSON = '[123; no } json at all'
 
 const stripe = [
-  asked('stripe-genuine', 'An indented body under a genuine header.', signed('accepted', INDENTED)),
+  asked('stripe-genuine', 'An indented body with a genuine header.', signed('accepted', INDENTED)),
   asked(
     'stripe-bytes',
     'The bytes count, whatever type they had in memory.',
     signed('accepted', MULTILINGUAL),
   ),
-  asked('stripe-no-json', 'What is signed need not be JSON.', signed('json_invalid', NO_JSON)),
+  asked('stripe-no-json', 'Signed bytes need not be JSON.', signed('json_invalid', NO_JSON)),
   one(
     'stripe-no-json-forged',
-    'Forged and not JSON: only the first is told.',
+    'Forged and not JSON: only the first is reported.',
     'signature_mismatch',
     `t=${T},v1=${WRONG}`,
     {
@@ -907,7 +911,7 @@ const stripe = [
   at('stripe-fraction', 'By design: no fraction of a second.', 'timestamp_malformed', `${T}.25`),
   withOptions(
     { secret: `${secret} ` },
-    one('stripe-secret-space', 'A secret with a space behind it.', 'signature_mismatch', `t=${T},v1=${GOOD}`),
+    one('stripe-secret-space', 'A secret with a trailing space.', 'signature_mismatch', `t=${T},v1=${GOOD}`),
   ),
 ]
 
@@ -920,7 +924,7 @@ const standard = [
   one('standard-header-missing', 'No header.', 'signature_missing', undefined),
   one(
     'standard-signature-garbage',
-    'Letters that are no digest.',
+    'Letters that are not a digest.',
     'signature_malformed',
     `t=${T},v1=qwertyuiopasdfghjkl`,
   ),
@@ -977,7 +981,7 @@ const standard = [
 ]
 
 const octokit = [
-  asked('octokit-genuine', 'The event of the README.', signed('accepted')),
+  asked('octokit-genuine', "The README's event.", signed('accepted')),
   asked('octokit-redelivered', 'The same delivery again.', signed('accepted'), signed('duplicate')),
   one(
     'octokit-no-json-unsigned',
@@ -995,8 +999,8 @@ const octokit = [
     signed('method_not_allowed', BODY, { method: 'PUT' }),
   ),
   asked('octokit-get', 'The same for GET.', request('method_not_allowed', { method: 'GET', body: '' })),
-  asked('octokit-name-missing', 'No name of the event.', signed('envelope_invalid', without('type'))),
-  asked('octokit-id-missing', 'No id of the delivery.', signed('envelope_invalid', without('id'))),
+  asked('octokit-name-missing', 'No event name.', signed('envelope_invalid', without('type'))),
+  asked('octokit-id-missing', 'No delivery id.', signed('envelope_invalid', without('id'))),
   one('octokit-signature-missing', 'By design: 401.', 'signature_missing', undefined),
   asked('octokit-one-chunk', 'A body in one part.', signed('accepted', [[BODY, 1]])),
   asked(
@@ -1014,7 +1018,7 @@ const octokit = [
   ),
   asked(
     'octokit-half-character',
-    'By design: half a character is no JSON, and is not replaced.',
+    'By design: half a character is not JSON, and is not replaced.',
     signed('json_invalid', [[Buffer.from([226]), 1]]),
   ),
   asked('octokit-empty', 'No part at all.', signed('json_invalid', '')),
@@ -1028,14 +1032,14 @@ const octokit = [
     'Characters that serializers write differently.',
     signed('accepted', MULTILINGUAL),
   ),
-  one('octokit-sha1', 'The form of an older algorithm.', 'signature_malformed', `sha1=${GOOD.slice(0, 40)}`),
+  one('octokit-sha1', "An older algorithm's form.", 'signature_malformed', `sha1=${GOOD.slice(0, 40)}`),
   one('octokit-wrong-secret', 'Another secret.', 'signature_mismatch', `t=${T},v1=${WRONG}`),
   one('octokit-wrong-payload', 'Another payload.', 'signature_mismatch', `t=${T},v1=${GOOD}`, {
     body: `${BODY} `,
   }),
 ]
 
-/** The bytes of a text in two parts, split inside this character. */
+/** Returns the bytes of a text in two parts, split inside this character. */
 function splitIn(text, character) {
   const bytes = bytesOf(text)
   const index = bytes.indexOf(Buffer.from(character)) + 1
@@ -1047,11 +1051,11 @@ function splitIn(text, character) {
 
 const counts = {
   header: write('header.json', 'The signature header.', headers),
-  timestamp: write('timestamp.json', 'The t of the signature header.', timestamps),
+  timestamp: write('timestamp.json', "The signature header's t.", timestamps),
   body: write('body.json', 'The exact bytes of the body.', bodies),
-  envelope: write('envelope.json', 'The JSON of a body that is rightly signed.', envelopes),
+  envelope: write('envelope.json', 'The JSON of a correctly signed body.', envelopes),
   request: write('request.json', 'Method, Content-Encoding and Content-Type.', heads),
   dedupe: write('dedupe.json', 'Several requests to one receiver.', stories),
-  others: write('others.json', 'What the tests of other projects ask.', [...stripe, ...standard, ...octokit]),
+  others: write('others.json', 'Tests of other projects.', [...stripe, ...standard, ...octokit]),
 }
 process.stdout.write(`${JSON.stringify(counts)}\n`)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Observation, ReceiverOptions } from '@ackhook/core'
 
-/** One file of vectors: requests to a receiver with this secret at this time, and what they must be answered. */
+/** One file of vectors: requests to a receiver with this secret at this time, and the expected replies. */
 export interface VectorFile {
   readonly about: string
   readonly secret: string
@@ -32,7 +32,7 @@ export const vectorFiles: readonly VectorFile[] = readdirSync(folder)
   .filter(name => name.endsWith('.json'))
   .map(name => JSON.parse(readFileSync(new URL(name, folder), 'utf8')))
 
-/** What was observed of one request, in the words of the vectors. */
+/** Returns the outcome of one request's observations, in the vectors' terms. */
 export function outcomeOf(seen: readonly Observation[]): { reason: string; conflict?: true } {
   for (const observation of seen) {
     if (observation.kind === 'rejected' || observation.kind === 'accepted')

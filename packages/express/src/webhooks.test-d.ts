@@ -17,7 +17,7 @@ app.use('/webhooks', hooks)
 // Chaining handlers keeps the type.
 const chained = webhooks({ secret }).on('conversation.resolved', event => {
   expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
-  // @ts-expect-error: misspelt
+  // @ts-expect-error: misspelled
   void event.data.resolved_By
 })
 expectTypeOf(chained).toExtend<RequestHandler>()
@@ -50,5 +50,5 @@ shared.on('a.b', event => {
   expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
 })
 app.use(express.json({ verify: captureRawBody }))
-// @ts-expect-error: misspelt
+// @ts-expect-error: misspelled
 webhooks({ secret, tolerence: 5 })

@@ -7,12 +7,12 @@ import { type EngineName, nothingIsLeft, report, setUp } from './setting.ts'
 
 const SLOW = 900_000
 const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
-/** So many attempts in a row may end with their process. Then the event is abandoned. */
+/** Attempts in a row that may crash their process before the event is abandoned. */
 const MAX_CRASHES = 5
 
-/** Handlers that throw, never settle, block the event loop, end the process, or are too slow for the load. */
+/** Declares tests of handlers that throw, never settle, block the event loop, end the process, or are too slow. */
 export function badHandlers(name: EngineName, scaled: (n: number) => number): void {
-  test('those that throw or never settle are retried, and the others do not wait', {
+  test('handlers that throw or never settle are retried, and other events do not wait', {
     timeout: SLOW,
   }, async () => {
     const { start, platform, space } = await setUp(name)
@@ -34,11 +34,11 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     await nothingIsLeft(receiver)
   })
 
-  test('the event of a process whose event loop is blocked runs in another one, and the late result changes nothing', {
+  test('an event of a process with a blocked event loop runs in another one, and the late result is ignored', {
     timeout: SLOW,
   }, async () => {
     const { start, platform, space } = await setUp(name)
-    // 40 seconds on a lease of 8 in the full run, and on a slow machine for as long as the other one needs.
+    // Blocks for 40 s with a lease of 8 s in the full run, and on a slow machine as long as the other process needs.
     const blockMs = Math.max(5000, scaled(40_000))
     const lease = `${blockMs / 5}ms`
     const blocked = await start({ lease })
@@ -46,10 +46,10 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     await platform.deliver(() => blocked.url, 'evt_block', { behaviour })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
     const other = await start({ lease, steady: true })
-    await until('the other one has handled it', () => space.read().done.has('evt_block'), 120_000)
+    await until('the other process has handled it', () => space.read().done.has('evt_block'), 120_000)
     await nothingIsLeft(other)
-    await until('the blocked one has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
-    // It works again, and its late result has changed nothing.
+    await until('the blocked handler has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
+    // The process works again, and its late result has changed nothing.
     await platform.deliver(() => blocked.url, 'evt_after')
     await until('it works again', () => space.read().done.has('evt_after'))
     expect(await blocked.ask<InboxStats>('stats')).toMatchObject({ pending: 0, dead: 0 })
@@ -60,11 +60,11 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
   test.each(
     [
       ['an event that ends its process every time is dead-lettered, with a call of onDeadLetter', 'exit', 1],
-      ['an event that ends its process in onDeadLetter too is dead-lettered all the same', 'exit-always', 3],
+      ['an event that ends its process in onDeadLetter too is dead-lettered anyway', 'exit-always', 3],
     ].slice(0, inFull(2, 1)) as [string, string, number][],
   )('%s', { timeout: SLOW }, async (_, behaviour, notifications) => {
     const { server, start, platform, space } = await setUp(name)
-    // All of them in the full run; a part starts with the count that the others would have left.
+    // Crashes every time in the full run; a shorter run starts with the count of the crashes that it skips.
     const runs = Math.min(MAX_CRASHES, Math.max(2, scaled(MAX_CRASHES)))
     const settings = { queue: `exit-${behaviour}` }
     let receiver = await start(settings)
@@ -73,7 +73,7 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     if (runs < MAX_CRASHES) await server.countStalls(settings.queue, MAX_CRASHES - runs)
     const crashes = runs + (behaviour === 'exit-always' ? notifications : 0)
     for (let crash = 1; crash < crashes; crash++) {
-      // It may take the event, and end, before it listens.
+      // The process may take the event, and end, before it listens.
       const next = await start(settings).catch(error => expect(String(error)).toContain('ended with 1'))
       if (next) expect(await next.exited).toBe(1)
     }
@@ -86,18 +86,18 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
   })
 
   itInFull(
-    'more events than can be handled: 503 beyond the capacity, no growth, all handled in the end',
+    'more events than it can handle: 503 beyond the capacity, no growth, all handled in the end',
     {
       timeout: SLOW,
     },
     async () => {
-      // 5,000 sockets take Node about 100 MB whatever the receiver does with them: not what is asked here.
+      // Limits connections: 5,000 sockets cost Node about 100 MB, whatever the receiver does.
       const { start, platform, space } = await setUp(name, 500)
       const events = Math.max(400, scaled(5000))
       const capacity = events / 5
       const workMs = Math.max(100, scaled(1000))
       const options = { capacity, concurrency: capacity / 2 }
-      // The default: on a busy machine a shorter one expires, and events run twice.
+      // Uses the default lease: on a busy machine, a shorter one expires, and events run twice.
       const receiver = await start({ workMs, lease: '30s', options })
       const warm = Array.from({ length: Math.max(600, capacity) }, (_, i) => `evt_warm_${i}`)
       await Promise.all(warm.map(id => platform.deliver(() => receiver.url, id)))
@@ -115,8 +115,8 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
       expect([...statuses].filter(status => status !== 200 && status !== 202)).toEqual([503])
       const rss = `RSS ${Math.round(idle / 1e6)} MB idle, ${Math.round(most / 1e6)} MB at most`
       report(`${name}: ${events} events at once, capacity ${capacity}: ${rss}`)
-      // Measured 1.2 to 1.75 on both; a bare node:http server takes up to 1.5. What is held after a collection is 1.2
-      // times idle: the rest is garbage that V8 has not collected yet.
+      // Measured: 1.2 to 1.75 on both engines; up to 1.5 for a bare node:http server. After a collection it is 1.2 times
+      // idle: the rest is garbage that V8 has not collected yet.
       expect(most / idle).toBeLessThan(2)
     },
   )

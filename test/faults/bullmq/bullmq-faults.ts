@@ -9,10 +9,10 @@ import { allHandled, CONCURRENCY, cleanUp, type EngineName, idle, report, setUp 
 const SLOW = 900_000
 
 export interface FaultPlan {
-  /** `1` is the load that the documentation states. */
+  /** Factor for the load; `1` is the documented load. */
   readonly scale: number
   readonly engines: readonly EngineName[]
-  /** Where a process is killed while it handles one event. */
+  /** Points at which a process is killed while it handles one event. */
   readonly points: readonly (keyof typeof POINTS)[]
 }
 
@@ -59,7 +59,7 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
       const repeated = await allHandled(setting)
       const refused = platform.attempts.filter(({ status }) => status === 503)
       const slowest = Math.max(...refused.map(({ tookMs }) => tookMs))
-      // Beside other tests the sender waits for the processor too.
+      // In parallel with other tests, the sender waits for the processor too.
       expect(slowest).toBeLessThan(scale < 1 ? 3000 : 1200)
       const { size } = platform.acked
       report(
@@ -67,7 +67,7 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
       )
     })
 
-    test('SIGTERM under load loses nothing, acknowledges nothing after the drain began, and ends in time', {
+    test('SIGTERM under load loses nothing, acknowledges nothing once the drain has begun, and ends in time', {
       timeout: SLOW,
     }, async () => {
       for (let i = 0; i < scaled(5); i++) {
@@ -114,9 +114,8 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
 }
 
 /**
- * For each point of a crash: whether the sender has received 202 by then, what a redelivery is answered,
- * and how often the handler may begin and ends. A job that was accepted may have begun in the process that died a
- * moment later.
+ * Expectations for each crash point: whether the sender has received 202 by then, the status of a redelivery, how often
+ * the handler may begin, and how often it ends. An accepted job may have begun in a process that died a moment later.
  */
 const POINTS = {
   'after-verify': { acked: false, redelivery: 202, begun: [1], done: 1 },
@@ -129,7 +128,7 @@ const POINTS = {
 }
 export const ALL_POINTS = Object.keys(POINTS) as (keyof typeof POINTS)[]
 
-/** Sends new events continuously over a few connections, each repeated until it is acknowledged. */
+/** Sends new events continuously over a few connections, and repeats each until it is acknowledged. */
 function startLoad(platform: Platform, url: () => string | undefined): { finish(): Promise<unknown> } {
   let sending = true
   let count = 0

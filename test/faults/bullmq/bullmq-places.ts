@@ -2,7 +2,7 @@ import { postgresEngine, redisEngine, type TestEngine } from '../../../packages/
 import { unique } from '../../../packages/bullmq/test/parts.ts'
 import type { Place, Places } from './closes.ts'
 
-/** A queue of its own for each receiver. */
+/** Places with a separate queue for each receiver. */
 const onQueues = (startEngine: () => Promise<TestEngine>) => async (): Promise<Place> => {
   const engine = await startEngine()
   return { options: () => ({ inbox: engine.inbox(unique('q')) }), stop: () => engine.stop() }

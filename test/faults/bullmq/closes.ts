@@ -3,19 +3,19 @@ import { expect, test } from 'vitest'
 import { unique } from '../../../packages/bullmq/test/parts.ts'
 import { eventBody, recordingLogger, SECRET, signedRequest } from '../../support/receiving.ts'
 
-/** Where events or their ids are kept. */
+/** A place that stores events or their ids. */
 export interface Place {
-  /** Options of a receiver with a place of its own there. Called for each round. */
+  /** Returns options for a receiver with its own data there. Called for each round. */
   options(): Pick<ReceiverOptions<Record<never, never>, undefined>, 'inbox' | 'store'>
   stop(): Promise<void>
 }
 
 export type Places = readonly (readonly [name: string, start: () => Promise<Place>])[]
 
-/** Nothing is reported of an inbox that is closed under load, however often: each close ends what is under way then. */
+/** Declares tests that close an inbox under load many times: work that a close cuts off must not be reported. */
 export function closes(rounds: number, places: Places): void {
   test.each(places)(
-    `of ${rounds} closes under load on %s none is reported as an outage`,
+    `none of ${rounds} closes under load on %s is reported as an outage`,
     { timeout: 900_000 },
     async (_, start) => {
       const place = await start()
@@ -30,12 +30,12 @@ export function closes(rounds: number, places: Places): void {
   )
 }
 
-/** What was reported of one receiver. */
+/** Closes a receiver under load, and returns the errors that it reported. */
 async function closeUnderLoad(place: Place, round: number): Promise<readonly string[]> {
   const wrong: string[] = []
   const logger = recordingLogger()
   const options = place.options()
-  // A notice that comes during the close is one all the same.
+  // Counts notices during the close too.
   const observe = (one: Observation) => {
     if (one.kind === 'store_down') wrong.push(`${one.operation}: ${one.error}`)
   }
@@ -46,7 +46,7 @@ async function closeUnderLoad(place: Place, round: number): Promise<readonly str
   const deliveries = Array.from({ length: 5 }, async () => {
     while (!isClosing) await receiver.handle(signedRequest(eventBody({ id: unique('evt_') })))
   })
-  // Its timers are at another place in each round: it looks at the other processes every 500 ms.
+  // Varies the time, so that timers are at another point in each round: the inbox checks other processes every 500 ms.
   await new Promise(resolve => setTimeout(resolve, 490 + (round % 12) * 2))
   isClosing = true
   const questions = [receiver.stats(), receiver.deadLetters.list(), options.inbox?.processes?.()]

@@ -21,7 +21,7 @@ const ENGINES = {
   },
 }
 
-/** Declares the tests of processes that share a queue, on each engine. The short form mostly waits for processes to count as gone. */
+/** Declares the tests of processes that share a queue, on each engine. The short run mostly waits for processes to count as gone. */
 export function onBothEngines(declareTests: (settingsOf: (space: Workspace) => Settings) => void): void {
   const options = { timeout: 900_000, concurrent: process.env['FAULT_SCALE'] !== undefined }
   describe.each(Object.entries(ENGINES).slice(0, inFull(2, 1)))(

@@ -18,11 +18,11 @@ interface Server {
   readonly engine: NonNullable<ChildSettings['engine']>
   kill(): Promise<void>
   restart(): Promise<void>
-  /** As if the only event of the queue had crashed so many processes. */
+  /** Makes the queue's only event look as if it had crashed `times` processes. */
   countStalls(queue: string, times: number): Promise<void>
 }
 
-/** A server of this test alone, and receivers on one queue of it. */
+/** A server for one test, with receivers on one of its queues. */
 export interface Setting {
   readonly server: Server
   readonly space: Workspace
@@ -32,7 +32,7 @@ export interface Setting {
 
 const closing: (() => unknown)[] = []
 
-/** Call it once where the tests are declared. */
+/** Closes everything after each test. Called once where the tests are declared. */
 export function cleanUp(): void {
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close()
@@ -102,7 +102,7 @@ export async function setUp(name: EngineName, connections?: number): Promise<Set
   }
 }
 
-/** Every acknowledged event is handled. Resolves to the number of attempts beyond one for each event. */
+/** Waits until every acknowledged event is handled. Resolves with the number of repeated attempts. */
 export async function allHandled({ platform, space }: Setting): Promise<number> {
   const missing = () => {
     const { done } = space.read()
@@ -115,7 +115,7 @@ export async function allHandled({ platform, space }: Setting): Promise<number> 
   return [...space.read().begun.values()].reduce((sum, times) => sum + times - 1, 0)
 }
 
-/** No attempt begins for as long as an expired lease takes to be noticed. */
+/** Waits until no attempt has begun for as long as it takes to notice an expired lease. */
 export async function idle(space: Workspace): Promise<void> {
   const begun = () => [...space.read().begun.values()].reduce((sum, times) => sum + times, 0)
   for (let before = -1, now = begun(); before !== now; now = begun()) {
@@ -124,7 +124,7 @@ export async function idle(space: Workspace): Promise<void> {
   }
 }
 
-/** Waits until the receiver has handled, or given up, all that it accepted. */
+/** Waits until the receiver has handled, or given up on, all accepted events. */
 export const nothingIsLeft = (receiver: ReceiverProcess): Promise<void> => nothingIsLeftIn(receiver, 120_000)
 
 export function report(line: string): void {

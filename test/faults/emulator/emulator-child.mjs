@@ -1,4 +1,4 @@
-// An emulator in a process of its own, to be killed.
+// An emulator in its own process, for tests to kill.
 import { startEmulator } from '@ackhook/emulator'
 
 const emulator = await startEmulator(JSON.parse(process.argv[2]))

@@ -11,7 +11,7 @@ export interface EmulatorProcess {
   kill(): Promise<void>
 }
 
-/** Starts one and resolves when it listens. */
+/** Starts an emulator process and resolves when it listens. */
 export async function startEmulatorProcess(options: EmulatorOptions): Promise<EmulatorProcess> {
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

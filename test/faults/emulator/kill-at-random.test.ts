@@ -13,12 +13,12 @@ const EVENTS = scaled(1000, 150)
 const KILLS = scaled(20, 3)
 const CONCURRENCY = 8
 
-/** What arrived, and what was answered with 2xx, by the id of the event. */
+/** Numbers of arrivals and of 2xx replies, by event id. */
 const arrived = new Map<string, number>()
 const acknowledged = new Map<string, number>()
 const add = (counts: Map<string, number>, id: string) => counts.set(id, (counts.get(id) ?? 0) + 1)
 
-// Each event fails on its first two arrivals, so that there are retries under way whenever the emulator is killed.
+// Each event fails on its first two arrivals, so that retries are in progress whenever the emulator is killed.
 const receiver = createServer((request, response) => {
   let body = ''
   request.on('data', part => {
@@ -74,7 +74,7 @@ it(`loses none of ${EVENTS} deliveries with retries when it is killed ${KILLS} t
     const events = Array.from({ length: Math.min(batch, EVENTS - sent.length) }, () => ({
       type: 'conversation.resolved',
     }))
-    // Answered means stored: what a kill interrupts was not promised.
+    // A reply means that the events are stored; a request that a kill interrupts promises nothing.
     const taken = await call<{ events: { id: string }[] }>(current.url, '/events', { events })
     sent.push(...taken.events.map(one => one.id))
     await sleep(20 + Math.random() * 250)
@@ -91,7 +91,7 @@ it(`loses none of ${EVENTS} deliveries with retries when it is killed ${KILLS} t
   expect(counts).toMatchObject({ acknowledged: EVENTS, pending: 0, undelivered: 0 })
   expect(sent.filter(id => !acknowledged.has(id))).toEqual([])
   expect([...arrived.keys()].filter(id => !sent.includes(id))).toEqual([])
-  // Only what was under way in the moment of a kill is repeated.
+  // Only deliveries in flight at the moment of a kill are repeated.
   const repeated = [...acknowledged.values()].reduce((sum, times) => sum + times - 1, 0)
   expect(repeated).toBeLessThanOrEqual(KILLS * CONCURRENCY)
   await current.kill()

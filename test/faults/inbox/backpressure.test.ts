@@ -11,26 +11,26 @@ import { createWorkspace, scaled } from './workspace.ts'
 const EVENTS = scaled(5000, 400)
 const CAPACITY = EVENTS / 5
 
-/** Otherwise newer versions of V8 give what is young up to 128 MB, and two processes differ by more than is asked here. */
+/** Limits the young generation, which newer V8 versions let grow to 128 MB: processes would differ by more than the limit. */
 const V8_FLAGS = ['--max-semi-space-size=16']
 /**
- * Beyond what node:http takes by itself. RSS says little about a receiver: a bare server grows from 72 MB to 1.6 times
- * that, because V8 doubles the space for what is young and lets garbage wait for a full collection. Measured 41 to 48 MB
- * for both inboxes, and 33 to 44 MB for the bare server. What is held is measured below.
+ * Most growth beyond that of a bare node:http server. RSS says little about a receiver: a bare server grows from 72 MB to
+ * 1.6 times that, because V8 doubles the young generation and keeps garbage until a full collection. Measured: 41 to 48 MB
+ * for both inboxes, 33 to 44 MB for the bare server. A test below measures live memory.
  */
 const MOST_BEYOND_BARE = 24e6
 
-/** How many bytes a process grows by when all events come at once. */
+/** Sends all events at once, and measures the process's growth in bytes. */
 async function overload(mode: Mode | 'bare') {
   const space = createWorkspace()
-  // 5,000 sockets take Node about 100 MB whatever the receiver does with them: not what is asked here.
+  // Limits connections: 5,000 sockets cost Node about 100 MB, whatever the receiver does.
   const platform = createPlatform({ connections: 500 })
   const options = { capacity: CAPACITY, concurrency: CAPACITY / 2 }
   const workMs = scaled(1000, 100)
   const receiver = await startReceiver({ mode, ...space, workMs, options, v8Flags: V8_FLAGS })
   const deliverAll = (ids: readonly string[]) =>
     Promise.all(ids.map(id => platform.deliver(() => receiver.url, id)))
-  // As many as there may be at one time: what the runtime itself takes for that is not the question.
+  // Warms up with as many events as may be held at once, so that the runtime's own memory does not count.
   await deliverAll(named(`evt_warm_${mode}`, Math.max(600, CAPACITY)))
   const idle = await receiver.ask<number>('rss')
   const peak = watchRss(receiver)
@@ -48,7 +48,7 @@ async function overload(mode: Mode | 'bare') {
   return { space, platform, receiver, ids, growth, statuses, end }
 }
 
-describe('more events than can be handled', { timeout: 900_000 }, () => {
+describe('more events than a receiver can handle', { timeout: 900_000 }, () => {
   let bareGrowth: number
   beforeAll(async () => {
     const { growth, end } = await overload('bare')
@@ -71,7 +71,7 @@ describe('more events than can be handled', { timeout: 900_000 }, () => {
   }
 })
 
-/** What it holds, garbage aside, when it is full, against what it holds when it is idle. */
+/** Returns the ratio of live memory when the receiver is full to that when it is idle. */
 async function liveGrowthWhenFull(
   receiver: ReceiverProcess,
   platform: ReturnType<typeof createPlatform>,
@@ -79,7 +79,7 @@ async function liveGrowthWhenFull(
 ): Promise<number> {
   const idle = await receiver.ask<number>('live')
   const ids = named(`evt_full_${mode}`, CAPACITY * 2)
-  // They do not end: all are there however long the counting takes.
+  // The handlers never end, so all events are still held however long counting takes.
   await Promise.all(ids.map(id => platform.once(receiver.url, id, { behaviour: 'hang' })))
   const live = await receiver.ask<number>('live')
   const { pending, active } = await receiver.ask<InboxStats>('stats')

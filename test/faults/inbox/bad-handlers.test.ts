@@ -11,43 +11,40 @@ const RETRY = { attempts: 5, minDelay: '50ms', maxDelay: '200ms' }
 const LEASE_MS = 1000
 
 describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => {
-  it('retries those that throw or never settle, and the others do not wait for them', () =>
+  it('are retried if they throw or never settle, and other events do not wait for them', () =>
     retriesThoseThatFail('sqlite', scaled(1000, 20)))
 
-  itInFull(
-    'leaves its event to a process whose event loop is blocked for longer than the lease',
-    async () => {
-      const space = createWorkspace()
-      const platform = createPlatform()
-      // 40 seconds on a lease of 10 in the full run.
-      const blockMs = scaled(40_000, 4000)
-      const lease = `${blockMs / 4}ms`
-      const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
-      await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
-      await until('it blocks', () => space.read().begun.get('evt_block') === 1)
-      const other = await startReceiver({ mode: 'sqlite', ...space, lease })
-      await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
-      await nothingIsLeft(other)
-      expect(space.read().begun.get('evt_block')).toBe(1)
-      await stop(blocked, other)
-      platform.stop()
-      space.remove()
-    },
-  )
-
-  it('gives the event of a process that hangs to another one, and refuses the late result', async () => {
+  itInFull('keep their event while their event loop is blocked for longer than the lease', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    // A blocked event loop keeps its events for six leases; one more, and what it takes to notice.
+    // Blocks for 40 s with a lease of 10 s in the full run.
+    const blockMs = scaled(40_000, 4000)
+    const lease = `${blockMs / 4}ms`
+    const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
+    await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
+    await until('it blocks', () => space.read().begun.get('evt_block') === 1)
+    const other = await startReceiver({ mode: 'sqlite', ...space, lease })
+    await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
+    await nothingIsLeft(other)
+    expect(space.read().begun.get('evt_block')).toBe(1)
+    await stop(blocked, other)
+    platform.stop()
+    space.remove()
+  })
+
+  it('lose their event to another process if theirs hangs, and their late result is refused', async () => {
+    const space = createWorkspace()
+    const platform = createPlatform()
+    // A blocked event loop keeps its events for six leases. Blocks for longer: one more lease, and time to notice.
     const blockMs = scaled(40_000, 10_000)
     const lease = `${Math.max(LEASE_MS, blockMs / 10)}ms`
     const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
     await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
     const other = await startReceiver({ mode: 'sqlite', ...space, lease })
-    await until('the other one has handled it', () => space.read().done.get('evt_block') === 1, blockMs)
-    await until('the blocked one has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
-    // Its late result changed nothing: the event is handled once for all.
+    await until('the other process has handled it', () => space.read().done.get('evt_block') === 1, blockMs)
+    await until('the blocked handler has ended too', () => space.read().done.get('evt_block') === 2, 120_000)
+    // The late result changed nothing: the event is handled.
     await nothingIsLeft(blocked)
     expect(space.read().begun.get('evt_block')).toBe(2)
     await stop(blocked, other)
@@ -55,7 +52,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     space.remove()
   })
 
-  it('gives up an event that ends its process every time, notifies onDeadLetter, and handles the others', async () => {
+  it('are not retried forever if they end their process: onDeadLetter runs, and other events are handled', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const receiver = await fallDown({ space, platform, behaviour: 'exit', falls: 5 })
@@ -70,7 +67,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
   })
 
   itInFull(
-    'notifies onDeadLetter again when the process ended before that was recorded, but not forever',
+    'have onDeadLetter called again if the process ended before that was recorded, but not forever',
     async () => {
       const space = createWorkspace()
       const platform = createPlatform()
@@ -86,8 +83,8 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
   )
 })
 
-describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900_000 }, () => {
-  it('runs again at once when the next process has the file to itself, however long the lease is', async () => {
+describe('an event that was running in a killed process, on sqliteInbox', { timeout: 900_000 }, () => {
+  it('runs again immediately if the next process has the file to itself, however long the lease is', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const settings = { mode: 'sqlite', ...space, lease: '1h', workMs: 300 } as const
@@ -105,12 +102,12 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
     space.remove()
   })
 
-  it('runs again in another process when the lease has expired, and not before', async () => {
+  it('runs again in another process only after the lease has expired', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const leaseMs = scaled(10_000, 2000)
     const settings = { mode: 'sqlite', ...space, lease: `${leaseMs}ms` } as const
-    // Its work never ends: however long the other one takes to start, it is running when it is killed.
+    // Its work never ends: it is still running when killed, however long the other process takes to start.
     const killed = await startReceiver({ ...settings, workMs: 600_000 })
     await platform.deliver(() => killed.url, 'evt_killed')
     await until('it runs', () => space.read().begun.get('evt_killed') === 1)
@@ -127,12 +124,12 @@ describe('what ran in a process that was killed, on sqliteInbox', { timeout: 900
   })
 })
 
-describe('handlers that misbehave, where events are not on disk', { timeout: 900_000 }, () => {
-  itInFull('are retried in memory, and the others do not wait for them', () =>
+describe('handlers that misbehave, if events are not on disk', { timeout: 900_000 }, () => {
+  itInFull('are retried in memory, and other events do not wait for them', () =>
     retriesThoseThatFail('memory', scaled(1000, 20)),
   )
 
-  it('are 500 when the reply waits for them, and the sender retries', async () => {
+  it('cause 500 if the reply waits for them, and the sender retries', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
     const receiver = await startReceiver({ mode: 'after', ...space, options: { handlerTimeout: '300ms' } })
@@ -148,19 +145,22 @@ describe('handlers that misbehave, where events are not on disk', { timeout: 900
   })
 
   itInFull.each([
-    ['memory', 'loses the event in memory, which was acknowledged', 202, 1],
-    ['after', 'leaves the event to the sender when the reply waits for it', undefined, 2],
+    ['memory', 'loses the acknowledged event in memory', 202, 1],
+    ['after', 'leaves the event to the sender if the reply waits for it', undefined, 2],
   ] as const)('that end the process: %s %s', async (mode, _, status, begun) => {
     const space = createWorkspace()
     const platform = createPlatform()
     const first = await startReceiver({ mode, ...space })
-    // In memory the reply is out before the handler begins; it ends the process a moment later.
+    // In memory mode, the reply is sent before the handler begins, which ends the process a moment later.
     expect(await platform.once(first.url, 'evt_exit', { behaviour: 'exit' })).toBe(status)
     expect(await first.exited).toBe(1)
     const next = await startReceiver({ mode, ...space })
     if (status === undefined) await platform.once(next.url, 'evt_exit', { behaviour: 'exit' })
     else expect(await next.ask<InboxStats>('stats')).toMatchObject({ pending: 0, active: 0 })
-    await until('it was attempted as often as expected', () => space.read().begun.get('evt_exit') === begun)
+    await until(
+      'it has been attempted as often as expected',
+      () => space.read().begun.get('evt_exit') === begun,
+    )
     expect(space.read().done.size).toBe(0)
     if (status === undefined) expect(await next.exited).toBe(1)
     else await stop(next)
@@ -199,7 +199,7 @@ interface FallOptions {
   readonly falls: number
 }
 
-/** Delivers an event that ends its process, and starts that again after each fall. */
+/** Delivers an event that ends its process, and restarts the process after each crash. */
 async function fallDown({ space, platform, behaviour, falls }: FallOptions): Promise<ReceiverProcess> {
   const options = { retry: { ...RETRY, attempts: 3 } }
   const settings = { mode: 'sqlite', ...space, options } as const

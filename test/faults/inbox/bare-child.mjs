@@ -1,5 +1,5 @@
-// What node:http takes by itself under the load of the backpressure test: no receiver, the same replies. Its settings
-// come as JSON in the first argument.
+// A bare node:http server for the backpressure test: the same replies without a receiver. Its settings come as JSON in
+// the first argument.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 

@@ -8,7 +8,7 @@ import { inFull } from '../../support/in-full.ts'
 import { startRedis } from '../../support/redis.ts'
 import { closes, type Place } from '../bullmq/closes.ts'
 
-/** The default inbox, whose ids all receivers share. */
+/** Opens the default inbox with ids that all receivers share. */
 async function memoryWithRedis(): Promise<Place> {
   const server = await startRedis()
   const client = new Redis(server.url)
@@ -21,7 +21,7 @@ async function memoryWithRedis(): Promise<Place> {
   }
 }
 
-/** One database, as after a restart. */
+/** Opens the same database each time, as after a restart. */
 async function sqlite(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-closes-'))
   return {

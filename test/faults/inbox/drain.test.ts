@@ -8,11 +8,11 @@ import { createWorkspace, scaled } from './workspace.ts'
 
 const DRAIN_MS = 10_000
 
-/** Streams events in, sends SIGTERM, and starts another process for what was left. */
+/** Streams events in, sends SIGTERM, and starts another process for the remaining events. */
 async function terminateUnderLoad(mode: Mode) {
   const space = createWorkspace()
   const platform = createPlatform()
-  // 400 events of 30 ms, eight at a time, are 1.5 s of work: more could not be drained in time on any inbox.
+  // 400 events of 30 ms, eight at a time, take 1.5 s: no inbox could drain more in time.
   const settings = { mode, ...space, workMs: 30, options: { concurrency: 8, capacity: 400 } }
   const first = await startReceiver(settings)
   let sending = true
@@ -28,7 +28,7 @@ async function terminateUnderLoad(mode: Mode) {
   sending = false
   await Promise.all(senders)
   const next = await startReceiver(settings)
-  await until('what was left is handled', async () => {
+  await until('the remaining events are handled', async () => {
     const { pending, active } = await next.ask<{ pending: number; active: number }>('stats')
     return pending + active === 0
   })
@@ -49,7 +49,7 @@ describe('SIGTERM under load, with a drain of 10 seconds', { timeout: 900_000 },
         expect(tookMs).toBeLessThan(DRAIN_MS + 2000)
         expect(platform.acked.size).toBeGreaterThan(10)
         expect([...platform.acked].filter(id => !ledger.done.has(id))).toEqual([])
-        // The first drain in the ledger is that of the process under load.
+        // The ledger's first drain is that of the process under load.
         const drainingAt = ledger.drainingAt ?? 0
         const late = platform.attempts.filter(({ startedAt }) => startedAt > drainingAt + 1)
         expect(late.filter(({ status }) => status !== undefined && status < 300)).toEqual([])

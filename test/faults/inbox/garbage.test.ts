@@ -7,19 +7,19 @@ import { createWorkspace, scaled } from './workspace.ts'
 const CAPACITY = 50
 const DELIVERIES = scaled(10_000, 2000)
 const MOST_ROUNDS = 8
-/** Compiled code and the like. Was 80 to 940 for a refused delivery and 540 for a duplicate. */
+/** Bytes allowed for compiled code and the like. Earlier: 80 to 940 per refused delivery, and 540 per duplicate. */
 const MOST_BYTES = 30
 
 /**
- * Garbage that outlives the small collections makes a process grow, under a load that it holds nothing of, until V8
- * comes to a full one.
+ * Garbage that survives minor collections makes a process grow, even if it holds nothing, until V8 runs a full
+ * collection.
  */
 for (const mode of inFull<readonly Mode[]>(['sqlite', 'memory'], ['memory'])) {
   it(`leaves nothing for a full garbage collection of what it refuses or has already: ${mode}`, async () => {
     const space = createWorkspace()
     const platform = createPlatform({ connections: 64 })
     const options = { capacity: CAPACITY, concurrency: CAPACITY }
-    // Newer versions of Node collect what is young so seldom that this would take minutes.
+    // Newer Node versions collect the young generation so rarely that this would take minutes.
     const v8Flags = ['--max-semi-space-size=4']
     const receiver = await startReceiver({ mode, ...space, options, v8Flags })
     const hang = { behaviour: 'hang' }
@@ -31,7 +31,7 @@ for (const mode of inFull<readonly Mode[]>(['sqlite', 'memory'], ['memory'])) {
       })
       await Promise.all(workers)
     }
-    /** In each of several rounds, until one leaves nothing: in the first ones code is compiled. */
+    /** Measures several rounds, until one leaves nothing: in the first ones, code is compiled. */
     async function keptPerDelivery(idOf: (n: number) => string, status: number): Promise<number[]> {
       const kept: number[] = []
       while (kept.length < MOST_ROUNDS && !kept.some(isNothing)) {
@@ -57,7 +57,7 @@ for (const mode of inFull<readonly Mode[]>(['sqlite', 'memory'], ['memory'])) {
   }, 300_000)
 }
 
-/** Far below: a full collection in the middle. */
+/** A value far below zero means that a full collection ran in the middle. */
 function isNothing(bytes: number): boolean {
   return Math.abs(bytes) < MOST_BYTES
 }

@@ -6,9 +6,9 @@ import { type Mode, startReceiver } from './receiver-process.ts'
 import { createWorkspace, scaled } from './workspace.ts'
 
 interface Outcome {
-  /** Whether the platform heard 2xx before the crash. It retries when it did not. */
+  /** True if the platform received 2xx before the crash. Otherwise it retries. */
   readonly acked: boolean
-  /** How often the handler ran to its end, retry of the platform and restart included. */
+  /** Number of times the handler ran to its end, including the platform's retry and the restart. */
   readonly done: number
 }
 
@@ -26,12 +26,12 @@ function ok(acked: boolean, done: number): Outcome {
   return { acked, done }
 }
 
-/** One event, a crash at `killAt`, a restart, and the platform's retry where it was not acknowledged. */
+/** Sends an event, crashes at `killAt`, restarts, and retries the event if it was not acknowledged. */
 async function crashAt(killAt: string, mode: Mode): Promise<Outcome & { redelivery: number | undefined }> {
   const space = createWorkspace()
   const platform = createPlatform()
   const id = `evt_${mode}_${killAt}`
-  // The reply must be able to overtake the handler.
+  // The handler takes longer than the reply.
   const settings = { mode, ...space, workMs: 150 }
   const first = await startReceiver({ ...settings, killAt })
   await platform.once(first.url, id)
@@ -52,7 +52,7 @@ async function crashAt(killAt: string, mode: Mode): Promise<Outcome & { redelive
   return { acked, done, redelivery }
 }
 
-/** By default those on disk, and one point at which the outcomes of all three differ most. */
+/** Returns the disk mode by default, and all modes at the point at which their outcomes differ most. */
 function modesAt(point: string): readonly Mode[] {
   return inFull<boolean>(true, point === 'after-reply') ? ['memory', 'after', 'sqlite'] : ['sqlite']
 }

@@ -10,14 +10,14 @@ import { createWorkspace, scaled, type Workspace } from './workspace.ts'
 const CONCURRENCY = 8
 const SENDERS = 16
 
-/** Kills the receiver `kills` times while events stream in; what was acknowledged, and what became of it. */
+/** Kills the receiver `kills` times while events stream in. Returns the platform and the last receiver. */
 async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
   const platform = createPlatform()
   let current: ReceiverProcess | undefined
   let sending = true
   let count = 0
-  // Room for a second of work: what waits at the end must not take longer than the kills.
-  // An event that was killed several times in a row waits longer each time: not for minutes here.
+  // Limits the queue to a second of work, so that the rest does not take longer than the kills. Limits retry delays,
+  // because an event killed several times in a row would wait for minutes.
   const retry = { minDelay: '50ms', maxDelay: '1s' }
   const options = { concurrency: CONCURRENCY, capacity: 400, ...(mode === 'sqlite' && { retry }) }
   const settings = { mode, workMs: 20, options, ...space }
@@ -40,7 +40,7 @@ async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
 }
 
 describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
-  it('loses nothing that sqliteInbox acknowledged, and repeats no more than what ran', async () => {
+  it('loses no event that sqliteInbox acknowledged, and repeats only events that were running', async () => {
     const space = createWorkspace()
     const kills = scaled(200, 4)
     const { platform, last } = await killUnderLoad('sqlite', kills, space)
@@ -55,10 +55,10 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     const { dead: deadLetters } = await last.ask<InboxStats>('stats')
     last.signal('SIGTERM')
     await last.exited
-    // Few, where the machine has other work.
+    // A busy machine acknowledges few.
     expect(platform.acked.size).toBeGreaterThan(inFull(kills * 10, kills))
     const { begun, done, dead } = space.read()
-    // On a slow machine an event may be on hand for five kills in a row: then it is a dead letter, which is not lost.
+    // On a slow machine, an event may be running in five kills in a row: then it is a dead letter, which is not lost.
     const unhandled = [...platform.acked].filter(id => !done.has(id))
     expect(unhandled.filter(id => !dead.has(id))).toEqual([])
     expect(deadLetters).toBeGreaterThanOrEqual(unhandled.length)
@@ -70,7 +70,7 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     space.remove()
   })
 
-  itInFull('leaves nothing unhandled that was acknowledged after processing', async () => {
+  itInFull('handles every event that was acknowledged after processing', async () => {
     const space = createWorkspace()
     const kills = scaled(50, 5)
     const { platform, last } = await killUnderLoad('after', kills, space)
@@ -82,7 +82,7 @@ describe('kill -9 at random, under load', { timeout: 900_000 }, () => {
     space.remove()
   })
 
-  itInFull('loses some with the memory inbox: this harness can fail', async () => {
+  itInFull('loses events with the memory inbox: this harness can fail', async () => {
     const space = createWorkspace()
     const kills = scaled(50, 5)
     const { platform, last } = await killUnderLoad('memory', kills, space)

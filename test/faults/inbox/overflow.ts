@@ -12,11 +12,11 @@ const NEW = 'message.delivered'
 const CONCURRENCY = 8
 const SENDERS = 8
 
-/** `settingsOf`: the inbox that the processes of the test share. */
+/** Declares the overflow test. `settingsOf` returns the inbox that the test's processes share. */
 export function testOverflow(
   settingsOf: (space: Workspace) => Pick<ChildSettings, 'mode' | 'engine' | 'queue'>,
 ): void {
-  it('keeps a tenth of its capacity for events that wait for a process that has gone, and completes none of the others', async () => {
+  it('keeps a tenth of its capacity for events that wait for a vanished process, and completes none of the others', async () => {
     const events = scaled(2000, 150)
     const capacity = events
     const space = createWorkspace()
@@ -50,7 +50,7 @@ export function testOverflow(
       }
       await Promise.all(Array.from({ length: SENDERS }, sender))
       const isDone = (id: string) => space.read().done.has(id)
-      await until('what has a handler is handled', () => {
+      await until('events with a handler are handled', () => {
         return [...platform.acked].filter(id => id.startsWith('evt_known')).every(isDone)
       })
       const stats = (): Promise<InboxStats> => old.ask('stats')
@@ -60,7 +60,7 @@ export function testOverflow(
         waiting = pending + active
         return waiting + dead === events
       })
-      // What is under way while the count is read comes on top.
+      // Events in progress while the count is read come on top.
       expect(waiting).toBeGreaterThan(0)
       expect(waiting).toBeLessThanOrEqual(capacity / 10 + CONCURRENCY)
       await nothingIsLeft(await start([KNOWN, NEW, '*']), 60_000)

@@ -3,7 +3,7 @@ import { sign } from '@ackhook/testing'
 import { keepAliveAgent } from '../../support/keep-alive-agent.ts'
 import { SECRET } from './receiver-process.ts'
 
-/** One attempt of the platform: the status, or `undefined` when there was no reply. */
+/** One of the platform's attempts. The status is `undefined` if there was no reply. */
 interface Attempted {
   readonly status: number | undefined
   /** Milliseconds since the epoch. */
@@ -14,18 +14,18 @@ interface Attempted {
 
 /** A platform that sends signed events and retries those that were not acknowledged. */
 export interface Platform {
-  /** The ids that were answered 2xx. */
+  /** Ids that got 2xx. */
   readonly acked: ReadonlySet<string>
   readonly attempts: readonly Attempted[]
   once(url: string, id: string, data?: object, type?: string): Promise<number | undefined>
-  /** Until it is acknowledged, or `stop` was called. `url` is asked for before each attempt. */
+  /** Repeats an event until it is acknowledged or `stop` is called. Calls `url` before each attempt. */
   deliver(url: () => string | undefined, id: string, data?: object, type?: string): Promise<void>
   stop(): void
 }
 
 const RETRY_MS = 50
 
-/** `connections`: how many it opens to the receiver at most. Deliveries beyond that wait for one. */
+/** Creates a platform with at most `connections` connections to the receiver, for which further deliveries wait. */
 export function createPlatform({ connections = Number.POSITIVE_INFINITY } = {}): Platform {
   const agent = keepAliveAgent(connections)
   const acked = new Set<string>()
@@ -75,7 +75,7 @@ function post(agent: Agent, url: string, body: string): Promise<number | undefin
     const outgoing = request(url, { method: 'POST', agent, headers }, response => {
       response.resume()
       response.on('end', () => resolve(response.statusCode))
-      // Cut off after its head: the status was said all the same.
+      // The reply was cut off after its head, which has the status.
       response.on('error', () => resolve(response.statusCode))
     })
     outgoing.on('error', () => resolve(undefined))

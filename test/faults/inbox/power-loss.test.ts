@@ -8,7 +8,7 @@ import { type Call, createRecorder, type Recorder } from './power/recorder.ts'
 import { scaled } from './workspace.ts'
 
 const NEEDED =
-  'This test watches what a process writes and syncs by a library that the loader of Linux puts before that of C.'
+  "This test records a process's writes and syncs with a library that the Linux loader puts before the C library."
 const canWatch = process.platform === 'linux'
 if (!canWatch) process.stderr.write(`Skipped: ${NEEDED}\n`)
 
@@ -33,7 +33,7 @@ describe.skipIf(!canWatch)('power lost at any moment', { timeout: 1_800_000 }, (
 
   afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-  it('leaves all that sqliteInbox acknowledged on the disk, in a file that works, and repeats nothing recorded', async () => {
+  it('leaves all events that sqliteInbox acknowledged on disk, in an intact file, and repeats no recorded ones', async () => {
     const cuts = { first: scaled(100, 9), others: scaled(4000, 40), starts: scaled(60, 1) }
     const found = await cutPower(recorder, { folder, beside: folderFor('cuts') }, cuts)
     const { promised, syncs, checkpoints, starts, missing, wrong } = found
@@ -49,7 +49,7 @@ describe.skipIf(!canWatch)('power lost at any moment', { timeout: 1_800_000 }, (
   it.each([
     ['the log', 'inbox.db-wal'],
     ['the folder', '.'],
-  ])('would lose some if %s were not synced: this harness can fail', async (_, unsynced) => {
+  ])('would lose events if %s were not synced: this harness can fail', async (_, unsynced) => {
     const cuts = { first: 0, others: 10, starts: 0, without: ({ name }: Call) => name === unsynced }
     const found = await cutPower(recorder, { folder, beside: folderFor(`without-${unsynced}`) }, cuts)
     expect(found.missing).toBeGreaterThan(0)

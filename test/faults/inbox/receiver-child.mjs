@@ -1,6 +1,6 @@
-// The receiver under fault: plain Node on the built packages, in a process of its own that can be killed. Its
-// settings come as JSON in the first argument. Every attempt is written to a ledger before anything can happen
-// to it: what was appended to a file survives the process.
+// The receiver under fault: plain Node on the built packages, in its own process that can be killed. Its settings come
+// as JSON in the first argument. Every attempt is written to a ledger before anything can happen to it: data appended to
+// a file survives the process.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { getHeapSpaceStatistics } from 'node:v8'
@@ -22,14 +22,14 @@ const INBOXES = {
   memory: () => memoryInbox(),
   after: () => memoryInbox(),
   sqlite: () => sqliteInbox({ path: database, lease, poll: '50ms' }),
-  // Not loaded by the many that do without: it is most of their start.
+  // Loaded only if needed: it accounts for most of the start.
   async bullmq() {
     const { bullmqInbox } = await import('@ackhook/bullmq')
     return bullmqInbox({ ...settings.engine, queue: settings.queue, lease })
   },
 }
 
-/** After these the sender does not repeat the event. */
+/** Observations after which the sender does not repeat the event. */
 const PROMISES = ['accepted', 'duplicate']
 
 const inbox = watched(await INBOXES[mode]())
@@ -37,7 +37,7 @@ const receiver = createReceiver({
   secret: settings.secret,
   inbox,
   ...(mode === 'after' && { acknowledge: 'after-processing' }),
-  // Asked once the signature holds and before the inbox has heard of the event.
+  // Called after verification and before the inbox receives the event.
   namespace: () => {
     dieAt('after-verify')
     return ''
@@ -63,7 +63,7 @@ async function handle(event, attempt) {
   write('begin', event.id, attempt)
   await misbehave(event.data.behaviour, attempt, event.id)
   if (killAt === 'mid-handler') {
-    // Long enough for the reply to be out where it does not wait for the handlers.
+    // Waits long enough for the reply, unless it waits for the handlers.
     await sleep(200)
     die()
   }
@@ -86,15 +86,15 @@ async function misbehave(behaviour, attempt, id) {
   }
 }
 
-/** Blocks the event loop, and leaves the processor to others. */
+/** Blocks the event loop without using the processor. */
 function blockFor(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-/** Whether another process has handled it: asked without giving the event loop a turn. */
+/** Returns whether another process has handled the event, without yielding to the event loop. */
 const isDone = id => readFileSync(ledger, 'utf8').includes(`done ${id} `)
 
-/** The same inbox, with eyes on the moments between its steps. */
+/** Wraps the inbox to act on the moments between its steps. */
 function watched(inbox) {
   return {
     ...inbox,
@@ -122,16 +122,16 @@ async function dieOnceRecorded(inbox) {
     if (active + pending === 0) break
     await sleep(5)
   }
-  // The reply that waited for the handlers goes out at the same time.
+  // A reply that waited for the handlers is sent at the same time.
   await sleep(100)
   die()
 }
 
-/** What outlived its first collections, and what of that is garbage which waits for a full one. */
+/** Returns the bytes in old space, including garbage that waits for a full collection. */
 const oldBytes = () =>
   getHeapSpaceStatistics().find(space => space.space_name === 'old_space').space_used_size
 
-/** What is held, without what only waits to be collected. */
+/** Returns the live bytes, without garbage. */
 function liveBytes() {
   globalThis.gc()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -139,7 +139,7 @@ function liveBytes() {
 }
 
 const respond = toNodeHandler(receiver)
-// Closes no idle connection: beside a busy core a sender would use one at that moment, and get a reset for a reply.
+// Never closes idle connections: on a busy machine, a sender would use one at that moment and get a reset.
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
   response.on('finish', () => dieAt('after-reply'))
   respond(request, response)
@@ -158,7 +158,7 @@ process.on('message', async message => {
   if (message === 'stats') process.send({ stats: await stats() })
   if (message === 'processes') process.send({ processes: await inbox.processes() })
 })
-// A test that failed must not leave its receiver behind.
+// A failed test must not leave its receiver running.
 process.on('disconnect', () => process.exit(0))
 process.on('SIGTERM', async () => {
   write('draining', Date.now())

@@ -8,38 +8,38 @@ export type Mode = 'memory' | 'after' | 'sqlite'
 export const SECRET = 'whsec_inbox_faults_0123456789'
 
 export interface ChildSettings {
-  /** `bare`: node:http alone. It answers only `rss`. */
+  /** `bare`: only node:http, which supports only the question `rss`. */
   readonly mode: Mode | 'bullmq' | 'bare'
   readonly ledger: string
   readonly database: string
-  /** Where the queue of `bullmq` is. */
+  /** Server of the `bullmq` queue. */
   readonly engine?: Pick<BullmqInboxOptions, 'connection' | 'postgres'>
   readonly queue?: string
-  /** Of its handlers; which of them an event ran is in the ledger. Default: `*`. */
+  /** Patterns of its handlers. The ledger records which ones an event ran. Default: `*`. */
   readonly patterns?: readonly string[]
-  /** Does not block, whatever the event asks for. */
+  /** Never blocks, whatever the event's behavior says. */
   readonly steady?: boolean
   readonly killAt?: string | undefined
-  /** How long each handler takes. */
+  /** Duration of each handler. */
   readonly workMs?: number
   readonly lease?: string
   readonly v8Flags?: readonly string[]
-  /** Writes to the ledger what it promises: `promised` before each 2xx, `idle` when it says that nothing is left. */
+  /** Writes promises to the ledger: `promised` before each 2xx, `idle` when it reports that nothing is left. */
   readonly tellsPromises?: boolean
-  /** Beside the environment of the tests. */
+  /** Environment variables in addition to those of the tests. */
   readonly env?: Readonly<Record<string, string>>
-  /** Further options of the receiver. */
+  /** Further receiver options. */
   readonly options?: Readonly<Record<string, unknown>>
 }
 
-/** A receiver in a process of its own. */
+/** A receiver in its own process. */
 export interface ReceiverProcess {
   readonly url: string
   readonly pid: number
   /** Resolves with the exit code, `null` after a signal. */
   readonly exited: Promise<number | null>
   signal(name: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP'): void
-  /** `live`: the bytes held after a garbage collection. `old`: those in old space, without one. */
+  /** Asks the process. `live`: bytes held after a garbage collection. `old`: bytes in old space without one. */
   ask<T>(question: 'rss' | 'live' | 'old' | 'stats' | 'processes'): Promise<T>
 }
 
@@ -48,7 +48,7 @@ function programOf(mode: ChildSettings['mode']): string {
   return fileURLToPath(new URL(file, import.meta.url))
 }
 
-/** Starts one and resolves when it listens. */
+/** Starts a receiver process and resolves when it listens. */
 export async function startReceiver(settings: ChildSettings): Promise<ReceiverProcess> {
   const { v8Flags = [] } = settings
   const child: ChildProcess = spawn(

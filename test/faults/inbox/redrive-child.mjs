@@ -1,4 +1,4 @@
-/** Redrives every dead letter of a file, a hundred at a time, until it is killed. Prints how many so far. */
+/** Redrives every dead letter in a file, a hundred at a time, until killed. Prints the running total. */
 import { sqliteInbox } from '@ackhook/sqlite'
 
 const inbox = sqliteInbox(process.argv[2])

@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'ackhook-redrive-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 it.each(Array.from({ length: 10 }, (_, round) => round))(
-  'a redrive of many that is killed leaves each letter dead or redriven, round %d',
+  'a killed bulk redrive leaves each letter dead or redriven, round %d',
   async round => {
     const path = join(folder, `${round}.db`)
     const keys = await fill(path)
@@ -43,7 +43,7 @@ it.each(Array.from({ length: 10 }, (_, round) => round))(
   },
 )
 
-/** The keys of the dead letters that it leaves in a new file. */
+/** Creates dead letters in a new file, and returns their keys. */
 async function fill(path: string): Promise<readonly string[]> {
   const inbox = sqliteInbox({ path, poll: '20ms' })
   await startInbox(inbox, {}, async () => ({ outcome: 'dead', error: new TypeError('no'), notified: true }))

@@ -9,19 +9,19 @@ import { createWorkspace, scaled, type Workspace } from './workspace.ts'
 const SENDERS = 8
 const KNOWN = 'conversation.resolved'
 const NEW = 'message.delivered'
-/** The older version logs whatever comes. */
+/** The older version logs every event. */
 const OLD_HANDLERS = [KNOWN, '*']
 const NEW_HANDLERS = [KNOWN, NEW, '*']
 
-/** What a deployment can do with its processes, while both types are sent to all that are up. */
+/** Steps of a deployment, while both types are sent to all running processes. */
 interface Deployment {
   start(patterns: readonly string[]): Promise<ReceiverProcess>
   stop(receiver: ReceiverProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Sends so many events of the new type, and as many of the other one. */
+  /** Sends `events` events of the new type, and as many of the other one. */
   send(events: number): Promise<void>
 }
 
-/** The order of a deployment, from its first process to those that are left at its end. */
+/** Deployments by their order of steps. */
 const DEPLOYMENTS: Readonly<Record<string, (deployment: Deployment, events: number) => Promise<void>>> = {
   async 'the new version comes first, then the old one goes'({ start, stop, send }, events) {
     const old = await start(OLD_HANDLERS)
@@ -50,11 +50,11 @@ const DEPLOYMENTS: Readonly<Record<string, (deployment: Deployment, events: numb
   },
 }
 
-/** Declares a test for each order of deployment. `settingsOf`: the inbox that the processes of one test share. */
+/** Declares a test for each deployment. `settingsOf` returns the inbox that a test's processes share. */
 export function testRollingDeployments(
   settingsOf: (space: Workspace) => Pick<ChildSettings, 'mode' | 'engine' | 'queue'>,
 ): void {
-  // By default the order that asks the most: its process leaves without a word.
+  // The default run has only the hardest case: a killed process.
   for (const [name, deploy] of Object.entries(DEPLOYMENTS).slice(inFull(0, -1))) {
     it(`loses no event of a type that only the new version handles: ${name}`, async () => {
       const space = createWorkspace()
@@ -100,7 +100,7 @@ export function testRollingDeployments(
         if (last === undefined) throw new Error('no process is up')
         await nothingIsLeft(last, 60_000)
         const areHandled = (ids: ReadonlySet<string>) => {
-          // Once for all of them: the ledger of a full run is long.
+          // Reads once for all ids: the ledger of a full run is long.
           const { ranBy } = space.read()
           return [...ids].every(id => ranBy.get(id)?.has(id.startsWith('evt_new') ? NEW : KNOWN) === true)
         }

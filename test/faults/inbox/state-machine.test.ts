@@ -12,7 +12,7 @@ import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { flakyStore } from '../../support/state-machine/flaky-store.ts'
 import { type MachineTarget, StateMachine } from '../../support/state-machine/machine.ts'
 
-/** Another run for each seed. A failure names its seed: set it here to run that one alone. */
+/** Seed of a single run. A failure names its seed: set it here to run only that one. */
 const ONLY_SEED = process.env['STATE_MACHINE_SEED']
 const isPart = process.env['FAULT_SCALE'] !== undefined
 const runs = (all: number, part: number): number[] =>
@@ -27,7 +27,7 @@ async function play(target: MachineTarget, seed: number): Promise<StateMachine> 
   return machine
 }
 
-/** Both modes, with and without order, with a store that works and with one that does not. */
+/** Plays both modes, with and without order, with a reliable and a failing store. */
 async function playInMemory(seed: number): Promise<void> {
   vi.useFakeTimers()
   const random = seededRandom(seed + 1_000_000)
@@ -57,7 +57,7 @@ async function playInMemory(seed: number): Promise<void> {
   }
 }
 
-/** Machines on a real engine take real time: a tenth of what the machine asks for. */
+/** Passes real time on a real engine: a tenth of the requested time. */
 const pass = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms / 10))
 const durable = { pass, durable: true, acknowledge: 'immediately', reliable: true } as const
 

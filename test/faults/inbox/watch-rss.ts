@@ -1,6 +1,6 @@
 import type { ReceiverProcess } from './receiver-process.ts'
 
-/** Asks every 200 ms; answers the most it saw. */
+/** Polls every 200 ms, and returns the maximum. */
 export function watchRss(receiver: ReceiverProcess): { stop(): Promise<number> } {
   let watching = true
   let most = 0

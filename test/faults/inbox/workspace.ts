@@ -2,16 +2,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What a receiver has done, as its ledger tells it. */
+/** A receiver's work, from its ledger. */
 interface Ledger {
   /** Attempts begun, by event id. */
   readonly begun: ReadonlyMap<string, number>
   /** Attempts whose handler ran to its end, by event id. */
   readonly done: ReadonlyMap<string, number>
   readonly dead: ReadonlyMap<string, number>
-  /** The patterns of the handlers that an event ran, by its id. */
+  /** Patterns of the handlers that an event ran, by event id. */
   readonly ranBy: ReadonlyMap<string, ReadonlySet<string>>
-  /** When the first drain began, in milliseconds since the epoch. */
+  /** Start of the first drain, in milliseconds since the epoch. */
   readonly drainingAt: number | undefined
 }
 
@@ -52,7 +52,7 @@ function parse(text: string): Ledger {
   return { begun: counts.begin, done: counts.done, dead: counts.dead, ranBy, drainingAt }
 }
 
-/** A count of the full run, or the part of it that `FAULT_SCALE` asks for; never less than `least`. */
+/** Scales a count of the full run by `FAULT_SCALE`; never below `least`. */
 export function scaled(full: number, least: number): number {
   return Math.max(least, Math.round(full * Number(process.env['FAULT_SCALE'] ?? '1')))
 }

@@ -14,8 +14,8 @@ export interface LostRepliesResult {
 }
 
 /**
- * Delivers events until each is acknowledged, through a proxy that drops replies, with ioredis as it is shipped:
- * it sends a command again when the connection broke before the reply.
+ * Delivers events until each is acknowledged, through a proxy that drops replies, with ioredis's defaults: it resends a
+ * command if the connection breaks before the reply.
  */
 export async function deliverThroughLostReplies(
   redisPort: number,
@@ -34,10 +34,10 @@ export async function deliverThroughLostReplies(
     handled.add(event.id)
   })
   const ids = Array.from({ length: events }, (_, i) => `evt_${i}`)
-  // Few at a time: calls of one tick share a reply, and many small replies are lost in more places.
+  // Runs few at a time: calls in one tick share a reply, and many small replies can be lost in more places.
   await inParallel(ids, 8, deliverUntilAcknowledged)
   await until(
-    'nothing waits or runs',
+    'no event waits or runs',
     async () => {
       const { pending, active } = await receiver.stats()
       return pending + active === 0
@@ -62,7 +62,7 @@ export async function deliverThroughLostReplies(
 
 export const ackhookStore = (client: Redis): DedupeStore => redisStore(client)
 
-/** A common hand-written claim: the reply to a `SET NX` that was sent twice says "taken" to the one who took it. */
+/** A common hand-written claim: after a resent `SET NX`, even its winner gets "taken". */
 export function setNxStore(client: Redis): DedupeStore {
   return {
     async claim(key, token, { leaseMs }) {

@@ -9,7 +9,7 @@ export const SECRET = 'a-secret-of-at-least-16-bytes'
 export interface ReceiverProcess {
   readonly url: string
   readonly child: ChildProcess
-  /** What the process told: `running` with an event's id, `observed` with a kind. */
+  /** Messages from the process: `running` with an event's id, `observed` with a kind. */
   readonly messages: readonly { readonly running?: string; readonly observed?: string }[]
   stop(): Promise<void>
 }
@@ -27,7 +27,7 @@ export interface ReceiverSettings {
 
 export function forkFixture(name: string, env: Record<string, string>): ChildProcess {
   const file = fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
-  // The conditions of Vitest would lead the child to TypeScript sources.
+  // Vitest's conditions would make the child load TypeScript sources.
   return fork(file, [], { env: { ...process.env, NODE_OPTIONS: '', ...env }, execArgv: [] })
 }
 
@@ -51,10 +51,10 @@ export async function end(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** A file to which handlers append the id of each event they ran. */
+/** A file to which handlers append each event's id. */
 export interface Ledger {
   readonly path: string
-  /** How often each event ran. */
+  /** Returns the number of runs of each event. */
   runs(): ReadonlyMap<string, number>
   remove(): void
 }

@@ -12,10 +12,10 @@ import { createSender, inParallel, percentile, type Sender } from './sender.ts'
 const LONG_TEST_MS = 900_000
 const ROUNDS = inFull(50, 10)
 
-/** The faults that Redis, its clients and their network can have. `scale` 1 is the whole load; the default test run takes a part of it. */
+/** Declares tests of faults in Redis, its clients and their network. `scale` 1 is the whole load; the default test run uses less. */
 export function redisFaults(scale: number): void {
   const scaled = (whole: number, atLeast: number) => Math.max(atLeast, Math.round(whole * scale))
-  // Beside other tests the sender, too, waits for the processor.
+  // In parallel with other tests, the sender waits for the processor too.
   const inTimeMs = scale < 1 ? 3000 : 1200
   let server: RedisServer
   let ledger: Ledger
@@ -99,7 +99,7 @@ export function redisFaults(scale: number): void {
         server.resume()
         await Promise.all(deliveries)
 
-        // A stall that ends within the deadline refuses no delivery.
+        // A stall that ends within the deadline causes no refusals.
         const refused = sender.replies.filter(({ status }) => status === 503)
         if (seconds > 1) expect(refused.length).toBeGreaterThan(20)
         expect(percentile(refused, 0.99)).toBeLessThan(inTimeMs)
@@ -110,13 +110,13 @@ export function redisFaults(scale: number): void {
       LONG_TEST_MS,
     )
 
-    test('a claim whose claimer is gone dies with its lease', async () => {
+    test('a claim whose claimer is gone ends with its lease', async () => {
       const gone = new Redis(server.url)
       const store = redisStore(gone)
       await store.claim('warm', 'gone', { leaseMs: 1000 })
       server.pause()
       const claim = store.claim('id', 'gone', { leaseMs: 1000 })
-      // On its way to Redis, where it waits; its sender does not live to see the answer.
+      // The claim waits in Redis; its sender dies before the reply.
       await expect(claim).rejects.toMatchObject({ code: 'store_unavailable' })
       gone.disconnect()
       const client = new Redis(server.url)
@@ -132,7 +132,7 @@ export function redisFaults(scale: number): void {
   })
 
   test(
-    'a Redis that restarts with an empty memory costs duplicates and never an event',
+    'a Redis that restarts empty causes duplicates but never loses an event',
     async () => {
       const receivers = [await receiver({ handlerMs: 20 }), await receiver({ handlerMs: 20 })]
       const urls = receivers.map(({ url }) => url)
@@ -152,7 +152,7 @@ export function redisFaults(scale: number): void {
       await Promise.all(restarting)
       expect(restarts).toBe(2)
       await until('every event has run', () => ledger.runs().size === ids.length, 60_000)
-      // What the first process handled before the restart is unknown now: delivered again, it runs again.
+      // Events that the first process handled before the restart are forgotten: redelivered, they run again.
       const again = await sender.deliver(urls[1]!, ids[0]!)
       expect([200, 202]).toContain(again.status)
     },
@@ -160,7 +160,7 @@ export function redisFaults(scale: number): void {
   )
 
   test(
-    'a process that hung until its lease expired can change nothing when it goes on',
+    'a process that hung until its lease expired can change nothing when it continues',
     async () => {
       const settings = { lease: '1s', acknowledge: 'after-processing', report: ['lease_lost'] }
       const stale = await receiver({ ...settings, handlerMs: 3000 })
@@ -184,10 +184,10 @@ export function redisFaults(scale: number): void {
   describe('a receiver killed between claim and acknowledgement', () => {
     test.each([
       ['in its handler', false, { acknowledge: 'after-processing', handlerMs: 60_000 }],
-      // By default one of the two.
+      // The default run has one of the two.
       ...inFull<[string, boolean, object][]>([['before the 2xx', true, {}]], []),
     ] satisfies [string, boolean, object][])(
-      '%s: the retry to another process runs the event when the lease has expired',
+      '%s: the retry to another process runs the event after the lease has expired',
       async (_, dieAfterClaim, settings) => {
         const doomed = await receiver({ ...settings, dieAfterClaim, lease: '1s' })
         const survivor = await receiver({ lease: '1s' })
@@ -219,7 +219,7 @@ export function redisFaults(scale: number): void {
         const { status } = await sender.deliver(url, `evt_${Math.floor(Math.random() * ids)}`)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
       })
-      // A random choice may have left an id out.
+      // Random choice may have skipped an id.
       for (let i = 0; i < ids; i++) await sender.deliverUntilAcknowledged([receivers[0]!.url], `evt_${i}`)
       expect([...statuses.keys()].every(status => [200, 202, 503].includes(status))).toBe(true)
       await until('every event has run', () => ledger.runs().size === ids, 60_000)

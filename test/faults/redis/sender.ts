@@ -4,16 +4,16 @@ import { keepAliveAgent } from '../../support/keep-alive-agent.ts'
 import { SECRET } from './receiver-process.ts'
 
 export interface Reply {
-  /** `0` when the connection broke. */
+  /** `0` if the connection broke. */
   readonly status: number
   readonly ms: number
 }
 
-/** A platform that signs each attempt and, if asked to, repeats an event until it hears 2xx. */
+/** A platform that signs each attempt and can repeat an event until it gets 2xx. */
 export interface Sender {
   readonly replies: readonly Reply[]
   deliver(url: string, id: string): Promise<Reply>
-  /** Repeats, to each of the addresses in turn, until one acknowledges. Fails after `timeoutMs`. */
+  /** Repeats an event, to each address in turn, until one acknowledges it. Fails after `timeoutMs`. */
   deliverUntilAcknowledged(
     urls: readonly string[],
     id: string,
@@ -72,7 +72,7 @@ export function bodyOf(id: string): string {
   return JSON.stringify({ id, type: 'conversation.resolved', created_at, data })
 }
 
-/** Runs `work` for each item, so many at one time. */
+/** Runs `work` for each item, `width` at a time. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,
@@ -85,7 +85,7 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: width }, lane))
 }
 
-/** How long the slowest but so many replies took, in milliseconds; `0` of none. */
+/** Returns the `p` quantile of the replies' durations in milliseconds; `0` if there are none. */
 export function percentile(replies: readonly Reply[], p: number): number {
   const sorted = replies.map(({ ms }) => ms).sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Status of the reply, through `node:http`: the fetch of Node waits for timers, and all are false here. */
+/** Returns the reply's status. Uses `node:http`: Node's fetch waits for timers, which are all fake here. */
 async function statusOf({ key = secret, ...options } = {}) {
   const hooks = webhooks({ secret, logger: quiet, ...options }).on('*', () => {
     if (options.acknowledge) throw new Error('the handler fails')
@@ -43,6 +43,6 @@ test('a forged one gets 401', async () => {
   expect(await statusOf({ key: 'whsec_somebody_elses' })).toBe(401)
 })
 
-test('a handler that fails gets 500 when the reply waits for it', async () => {
+test('a failing handler causes 500 if the reply waits for it', async () => {
   expect(await statusOf({ acknowledge: 'after-processing' })).toBe(500)
 })

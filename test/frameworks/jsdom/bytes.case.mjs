@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 const secret = 'whsec_jsdom_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** Status of the reply of an app with `before` in front of the hooks. */
+/** Returns the status of an app's reply, with `before` mounted before the hooks. */
 async function statusOf(before, { key = secret, ...options } = {}) {
   const hooks = webhooks({ secret, logger: quiet, ...options }).on('*', () => {
     if (options.acknowledge) throw new Error('the handler fails')
@@ -25,13 +25,13 @@ async function statusOf(before, { key = secret, ...options } = {}) {
   return (await fetch(url, { method: 'POST', body, headers })).status
 }
 
-it('keeps the bytes of captureRawBody', async () => {
-  // Otherwise this tests nothing.
+it('uses the bytes from captureRawBody', async () => {
+  // Ensures that the test is meaningful.
   expect(Buffer.from('') instanceof Uint8Array).toBe(false)
   expect(await statusOf(express.json({ verify: captureRawBody }))).toBe(202)
 })
 
-it('takes the bytes of express.raw', async () => {
+it('uses the bytes from express.raw', async () => {
   expect(await statusOf(express.raw({ type: '*/*' }))).toBe(202)
 })
 
@@ -39,6 +39,6 @@ it('refuses a forged event', async () => {
   expect(await statusOf(express.raw({ type: '*/*' }), { key: 'whsec_somebody_elses' })).toBe(401)
 })
 
-it('answers with 500 when a handler fails that the reply waits for', async () => {
+it('returns 500 if the reply waits for a handler that fails', async () => {
   expect(await statusOf((_request, _response, next) => next(), { acknowledge: 'after-processing' })).toBe(500)
 })

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** The folder above this app and the packages that it uses. */
+/** The common folder of this app and the packages that it uses. */
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 export default { turbopack: { root }, outputFileTracingRoot: root }

@@ -1,4 +1,4 @@
-/** What both apps have: a handler that is still at work when the signal comes. */
+/** Code shared by both apps, with a handler that is still running when the signal arrives. */
 export const options = { secret: process.env.SIGNING_SECRET }
 
 export function setUp(hooks) {

@@ -1,4 +1,4 @@
-/** NestJS with its own hooks for signals. Given `alone`, without them. */
+/** NestJS with its own signal hooks, or without them if the argument is `alone`. */
 import 'reflect-metadata'
 import { gracefulShutdown, nodeHealth } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
@@ -9,7 +9,7 @@ import { options, setUp } from './app.mjs'
 const isAlone = process.argv[2] === 'alone'
 let end = () => {}
 
-/** Nest closes the server after this. */
+/** Runs before Nest closes the server. */
 class Webhooks {
   beforeApplicationShutdown() {
     return end()

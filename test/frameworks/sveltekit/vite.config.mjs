@@ -1,4 +1,4 @@
 import { sveltekit } from '@sveltejs/kit/vite'
 
-// A package that is installed stays outside the bundle; one that is linked, as here, would not.
+// An installed package stays outside the bundle; a linked package, as here, would not.
 export default { plugins: [sveltekit()], ssr: { external: ['@ackhook/core'] } }

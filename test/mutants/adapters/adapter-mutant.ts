@@ -12,7 +12,7 @@ interface AdapterClass {
   receiverOf(options: Options): Receiver<never, unknown>
 }
 
-/** What the server of an adapter has beyond the plain one. */
+/** Features of an adapter's server beyond a plain one. */
 interface Surroundings {
   readonly headers?: Readonly<Record<string, string>>
   readonly options?: Options
@@ -21,7 +21,7 @@ interface Surroundings {
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** The cases of the suite on servers of this adapter, with every hook that it can offer. */
+/** Returns the suite's cases for this adapter's servers, with every hook that it can offer. */
 export function casesOn(Adapter: AdapterClass): readonly SuiteCase[] {
   const open = (surroundings: Surroundings = {}) => openAdapter(Adapter, surroundings)
   const mount = (receiver: Receiver<never, never>, waitUntil?: WaitUntil) => {
@@ -36,7 +36,7 @@ export function casesOn(Adapter: AdapterClass): readonly SuiteCase[] {
     mount: receiver => mount(receiver),
     mountWithWaitUntil: mount,
   })
-  // A thousand connections for each mutant would take minutes, and measure the machine.
+  // Omits the case with a thousand connections, which would take minutes for each mutant.
   return cases.filter(({ id }) => id !== 'adapter.connections.slow')
 }
 
@@ -72,7 +72,7 @@ async function listen(listener: RequestListener, http2 = false) {
   const server = http2 ? (createHttp2Server(listener as never) as unknown as Server) : createServer(listener)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const close = async () => {
-    // An HTTP/2 server has none: the suite closes what it opened.
+    // An HTTP/2 server has no such method: the suite closes the connections that it opened.
     server.closeAllConnections?.()
     await new Promise(resolve => server.close(resolve))
   }

@@ -7,7 +7,7 @@ import { type Body, SmallAdapter } from './small-adapter.ts'
 
 type Change = (body: Buffer, request: IncomingMessage) => Uint8Array
 
-/** An adapter that changes the bytes it has read. */
+/** Creates an adapter that changes the bytes it has read. */
 function changing(change: Change): typeof SmallAdapter {
   return class extends SmallAdapter {
     protected override async read(request: IncomingMessage, limits: BodyLimits): Promise<Body> {
@@ -17,7 +17,7 @@ function changing(change: Change): typeof SmallAdapter {
   }
 }
 
-/** An adapter that changes the limits it is given. */
+/** Creates an adapter that changes its limits. */
 function limited(change: (limits: BodyLimits) => BodyLimits): typeof SmallAdapter {
   return class extends SmallAdapter {
     protected override read(request: IncomingMessage, limits: BodyLimits): Promise<Body> {
@@ -26,7 +26,7 @@ function limited(change: (limits: BodyLimits) => BodyLimits): typeof SmallAdapte
   }
 }
 
-/** An adapter that gives another refusal, or bytes, for one of these. */
+/** Creates an adapter that replaces a refusal with another one, or with bytes. */
 function refusing(code: Refusal['code'], instead: () => Body): typeof SmallAdapter {
   return class extends SmallAdapter {
     protected override async read(request: IncomingMessage, limits: BodyLimits): Promise<Body> {
@@ -67,23 +67,23 @@ const CHANGES = [
   ['form', 'decodes a form', 'adapter.bytes.form-like', text(body => body.replaceAll('+', ' '))],
   [
     'nul-ends',
-    'ends the body at a NUL',
+    'truncates the body at a NUL',
     'adapter.bytes.raw-nul',
     text(body => body.split('\0')[0] as string),
   ],
-  ['solidus', 'drops the escape of a solidus', 'adapter.bytes.solidus', text(b => b.replaceAll('\\/', '/'))],
-  ['empty', 'takes an empty body for {}', 'adapter.bytes.empty', text(body => body || '{}')],
+  ['solidus', 'unescapes a solidus', 'adapter.bytes.solidus', text(b => b.replaceAll('\\/', '/'))],
+  ['empty', 'treats an empty body as {}', 'adapter.bytes.empty', text(body => body || '{}')],
   ['cut', 'cuts the body at 16 KiB', 'adapter.bytes.split', changing(body => body.subarray(0, 16_384))],
 ] as const
 
 const small = (maxBytes: number) => limited(limits => ({ ...limits, maxBytes }))
 
 const LIMITS = [
-  ['hard-limit', 'has a limit of its own, above', 'adapter.mounted.limit', small(1_000_000)],
-  ['low-limit', 'has a limit of its own, below', 'adapter.limit.exact', small(10_000)],
+  ['hard-limit', 'has its own, higher limit', 'adapter.mounted.limit', small(1_000_000)],
+  ['low-limit', 'has its own, lower limit', 'adapter.limit.exact', small(10_000)],
   [
     'off-by-one',
-    'refuses the limit itself',
+    'refuses a body at the limit',
     'adapter.limit.exact-chunked',
     limited(l => ({ ...l, maxBytes: l.maxBytes - 1 })),
   ],
@@ -107,44 +107,39 @@ const refusal = (code: Refusal['code']) => () => new Refusal(code)
 const REFUSALS = [
   [
     'abort-too-large',
-    'takes an abort for too large',
+    'treats an abort as too large',
     'adapter.mounted.abort',
     refusing('body_aborted', refusal('body_too_large')),
   ],
   ['abort-hangs', 'hangs on an abort', 'adapter.mounted.abort', refusing('body_aborted', never)],
   [
     'abort-empty',
-    'takes an abort for an empty body',
+    'treats an abort as an empty body',
     'adapter.mounted.abort',
     refusing('body_aborted', () => Buffer.alloc(0)),
   ],
   [
     'late-too-large',
-    'takes a timeout for too large',
+    'treats a timeout as too large',
     'adapter.limit.slow-body',
     refusing('body_timeout', refusal('body_too_large')),
   ],
   [
     'large-cut',
-    'takes what is too large for empty',
+    'treats a body that is too large as empty',
     'adapter.limit.chunked',
     refusing('body_too_large', () => Buffer.alloc(0)),
   ],
   [
     'parsed-empty',
-    'takes a read body for empty',
+    'treats a consumed body as empty',
     'adapter.parsed.body',
     refusing('body_unavailable', () => Buffer.alloc(0)),
   ],
-  [
-    'parsed-hangs',
-    'waits for a body that was read',
-    'adapter.parsed.body',
-    refusing('body_unavailable', never),
-  ],
+  ['parsed-hangs', 'waits for a consumed body', 'adapter.parsed.body', refusing('body_unavailable', never)],
 ] as const
 
-/** Adapters that read the body wrongly. */
+/** Adapters that read the body incorrectly. */
 export const mutants: Mutants = [...CHANGES, ...LIMITS, ...REFUSALS].map(([name, wrong, caughtBy, Adapter]) =>
   adapterMutant(name, { wrong, caughtBy }, Adapter),
 )

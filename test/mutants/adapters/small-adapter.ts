@@ -15,7 +15,7 @@ export type Options = ReceiverOptions<Record<never, never>, unknown>
 export type WaitUntil = (work: Promise<unknown>) => void
 export type Body = Uint8Array | Refusal
 
-/** A correct adapter for `node:http`, in pieces that a faulty one replaces. */
+/** A correct adapter for `node:http`, in parts that faulty adapters replace. */
 export class SmallAdapter {
   protected readonly receiver: Receiver<never, never>
   readonly #waitUntil: WaitUntil | undefined
@@ -25,7 +25,7 @@ export class SmallAdapter {
     this.#waitUntil = waitUntil
   }
 
-  /** The receiver of an adapter that is made with options. */
+  /** Returns the receiver of an adapter created with options. */
   static receiverOf(options: Options): Receiver<never, unknown> {
     return createReceiver(options) as unknown as Receiver<never, unknown>
   }
@@ -90,7 +90,7 @@ export class SmallAdapter {
     await isOver
   }
 
-  /** Over HTTP/2, where the connection goes on. */
+  /** Refuses over HTTP/2, where the connection stays open. */
   protected endUpload(stream: ServerHttp2Stream): void {
     stream.close(0)
   }

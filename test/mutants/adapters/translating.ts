@@ -42,7 +42,7 @@ const without = (headers: object, name: string): Record<string, string> =>
 const dropped = (name: string) => written(r => ({ ...r, headers: without(r.headers, name) }))
 const added = (name: string) => written(r => ({ ...r, headers: { ...r.headers, [name]: 'x' } }))
 
-/** An adapter that changes the options it is made with. */
+/** Creates an adapter that changes its options. */
 function made(change: (options: Options) => Options): typeof SmallAdapter {
   return class extends SmallAdapter {
     static override receiverOf(options: Options) {
@@ -63,7 +63,7 @@ class WaitsForAnother extends SmallAdapter {
   }
 }
 
-/** As over HTTP/1.1, which Node refuses over HTTP/2. */
+/** Closes as over HTTP/1.1, which Node refuses over HTTP/2. */
 class ClosesHttp2 extends SmallAdapter {
   protected override async write(request: IncomingMessage, response: ServerResponse, reply: WebhookReply) {
     const isOpen = request.httpVersionMajor === 2 && !request.complete
@@ -138,12 +138,12 @@ const firstOnly = headed((headers, { rawHeaders }) => {
 const FAULTS = [
   ['twice', 'calls `handle` twice', 'adapter.mounted.once', Twice],
   ['swallows', 'answers an exception 200', 'adapter.mounted.failure', Swallows],
-  ['no-reply', 'does not answer an exception', 'adapter.mounted.failure', Hangs],
-  ['post-only', 'takes every method for POST', 'adapter.method.get', PostOnly],
+  ['no-reply', 'does not reply after an exception', 'adapter.mounted.failure', Hangs],
+  ['post-only', 'treats every method as POST', 'adapter.method.get', PostOnly],
   ['get-404', 'answers GET 404', 'adapter.method.get', NotFound],
   ['drains', 'reads a refused body to its end', 'adapter.limit.drain', Drains],
   ['closes', 'closes after each reply', 'adapter.accept.keep-alive', Closes],
-  ['first-signature', 'takes the first of two signatures', 'adapter.refuse.header-twice', firstOnly],
+  ['first-signature', 'uses the first of two signatures', 'adapter.refuse.header-twice', firstOnly],
   [
     'no-encoding',
     'hides Content-Encoding',
@@ -151,7 +151,7 @@ const FAULTS = [
     headed(h => without(h, 'content-encoding')),
   ],
   ['no-context', 'gives no context', 'adapter.mounted.context', withContext(undefined)],
-  ['shared-context', 'gives one context to all', 'adapter.mounted.context', withContext({})],
+  ['shared-context', 'shares one context between all requests', 'adapter.mounted.context', withContext({})],
   ['all-200', 'answers 200 for 202', 'adapter.accept.signed', status(202, 200)],
   ['403', 'answers 403 for 401', 'adapter.refuse.unsigned', status(401, 403)],
   ['400-large', 'answers 400 for 413', 'adapter.limit.declared', status(413, 400)],
@@ -159,10 +159,10 @@ const FAULTS = [
   ['no-retry-after', 'drops Retry-After', 'adapter.mounted.reply', dropped('retry-after')],
   ['no-allow', 'drops Allow', 'adapter.method.put', dropped('allow')],
   ['no-type', 'drops Content-Type', 'adapter.accept.signed', dropped('content-type')],
-  ['own-header', 'adds a header of its own', 'adapter.mounted.reply', added('x-webhook-reply')],
+  ['own-header', 'adds its own header', 'adapter.mounted.reply', added('x-webhook-reply')],
   [
     'ignores-secret',
-    'has a secret of its own',
+    'has its own secret',
     'adapter.options.secret',
     made(options => ({ ...options, secret: adapterSuiteOptions.secret })),
   ],
@@ -173,7 +173,7 @@ const FAULTS = [
     made(({ namespace: _, ...options }) => options),
   ],
   ['no-wait-until', 'drops waitUntil', 'adapter.wait-until', NeverWaits],
-  ['other-wait-until', 'keeps what waitUntil is to wait for', 'adapter.wait-until', WaitsForAnother],
+  ['other-wait-until', 'passes the wrong promise to waitUntil', 'adapter.wait-until', WaitsForAnother],
   ['http2-close', 'closes as over HTTP/1.1', 'adapter.http2.limit', ClosesHttp2],
   ['http2-session', 'ends the HTTP/2 connection with an upload', 'adapter.http2.limit', EndsSession],
   ['etag', 'adds an ETag', 'adapter.mounted.reply', added('etag')],
@@ -186,7 +186,7 @@ const FAULTS = [
   ],
 ] as const
 
-/** Adapters that translate a request or a reply wrongly. */
+/** Adapters that translate a request or a reply incorrectly. */
 export const mutants: Mutants = [
   ...FAULTS.map(([name, wrong, caughtBy, Adapter]) => adapterMutant(name, { wrong, caughtBy }, Adapter)),
   {

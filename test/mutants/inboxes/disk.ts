@@ -1,11 +1,11 @@
-/** One file on a disk that keeps, in a crash, what was flushed and perhaps a part of the rest. */
+/** One file on a disk. In a crash, flushed data survives, and perhaps a part of the rest. */
 export class Disk {
   #flushed = ''
   #unflushed = ''
   /** Makes every write and flush fail. */
   isFailing = false
 
-  /** The file as a process reads it. */
+  /** Returns the file's content as a process reads it. */
   read(): string {
     return this.#flushed + this.#unflushed
   }
@@ -41,7 +41,7 @@ export class Disk {
       },
       crash: () => {
         isDead = true
-        // The page of the first write had reached the disk in part.
+        // A part of the first write has reached the disk.
         const torn = this.#unflushed.slice(0, this.#unflushed.indexOf('\n') >> 1)
         this.#flushed += torn
         this.#unflushed = ''
@@ -52,9 +52,9 @@ export class Disk {
 
 export interface DiskHandle {
   read(): string
-  /** Throws when nothing can be written, and then writes nothing. */
+  /** Writes everything, or throws and writes nothing. */
   write(text: string): void
-  /** Resolves once all that was written survives a crash. */
+  /** Resolves once all written data survives a crash. */
   flush(): Promise<void>
   /** Replaces the whole file, as a rename does. */
   replace(text: string): void

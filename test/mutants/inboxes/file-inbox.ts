@@ -32,8 +32,8 @@ interface Held {
 }
 
 /**
- * A small correct inbox for one process on a file of lines, each of which is one change. A change counts once its line is
- * flushed. The faulty ones override its parts.
+ * A small correct inbox for one process, on a file with one change per line. A change counts once its line is flushed.
+ * Faulty inboxes override its parts.
  */
 export class FileInbox implements Inbox {
   readonly durable = true
@@ -125,7 +125,7 @@ export class FileInbox implements Inbox {
     })
   }
 
-  /** Ends the process of this inbox. */
+  /** Ends this inbox's process. */
   kill(): void {
     this.disk.crash()
     this.isClosed = true
@@ -133,7 +133,7 @@ export class FileInbox implements Inbox {
     for (const timer of this.timers) clearTimeout(timer)
   }
 
-  /** Reads the file, without a last line that a crash has torn, and records the crashes of the attempts in it. */
+  /** Reads the file, except for a torn last line, and records crashes of the running attempts in it. */
   protected async load(): Promise<void> {
     const text = this.disk.read()
     const whole = this.wholeLines(text)
@@ -178,7 +178,7 @@ export class FileInbox implements Inbox {
     return [...this.rows.values()].filter(isOpen).length
   }
 
-  /** The row of an event, unless the time of its id is over. */
+  /** Returns an event's row, unless its id has expired. */
   protected find(key: string): Row | undefined {
     const row = this.rows.get(key)
     return row?.state === 'done' && row.until <= this.now() ? undefined : row
@@ -188,7 +188,7 @@ export class FileInbox implements Inbox {
     return Date.now()
   }
 
-  /** Makes changes that survive a crash, all or none. */
+  /** Commits changes durably, all or none. */
   protected async commit(...lines: readonly Line[]): Promise<void> {
     this.disk.write(lines.map(line => `${JSON.stringify(line)}\n`).join(''))
     await this.flush()
@@ -199,7 +199,7 @@ export class FileInbox implements Inbox {
     return this.disk.flush()
   }
 
-  /** One change of the file after the other. */
+  /** Runs changes of the file one by one. */
   protected exclusive<T>(change: () => Promise<T>): Promise<T> {
     const result = this.#last.then(change)
     this.#last = result.catch(() => {})
@@ -229,7 +229,7 @@ export class FileInbox implements Inbox {
     }
   }
 
-  /** Milliseconds until an event may run. */
+  /** Returns the milliseconds until an event may run. */
   protected delayOf({ until }: Row): number {
     return until - this.now()
   }
@@ -239,7 +239,7 @@ export class FileInbox implements Inbox {
     this.later(this.delayOf(row), () => this.push({ delivery: row.delivery }))
   }
 
-  /** Gives its key to an event that has begun. */
+  /** Lets an event that has begun hold its key. */
   protected hold({ delivery }: Row): Entry {
     const entry = { delivery }
     this.#ready.push(entry)
@@ -299,7 +299,7 @@ export class FileInbox implements Inbox {
     this.pump()
   }
 
-  /** Bytes of its own, which a handler may change. */
+  /** Returns a delivery with its own copy of the bytes, which a handler may change. */
   protected deliveryFor(delivery: Delivery): Delivery {
     return { ...delivery, body: new Uint8Array(delivery.body) }
   }
@@ -353,7 +353,7 @@ export class FileInbox implements Inbox {
     return { is: 'dead', key, attempts, failedAt, reason, routingToken: token, place: nextPlace() }
   }
 
-  /** Gives a withdrawn event back. It was no crash. */
+  /** Returns a withdrawn event without counting a crash. */
   protected async release(held: Held): Promise<void> {
     const { key } = held.entry.delivery
     if (this.held.get(key) !== held) return
@@ -365,7 +365,7 @@ export class FileInbox implements Inbox {
 
 let place = Date.now() * 1000
 
-/** Grows over all processes. */
+/** Returns a place that grows across all processes. */
 function nextPlace(): number {
   place += 1
   return place

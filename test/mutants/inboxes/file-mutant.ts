@@ -5,7 +5,7 @@ import type { FileInbox } from './file-inbox.ts'
 
 type FileInboxClass = typeof FileInbox
 
-/** The cases of the suite on a file inbox, with a power cut for a crash. */
+/** Returns the suite's cases for a file inbox, with power cuts as crashes. */
 export function casesOnFile(Inbox: FileInboxClass): readonly SuiteCase[] {
   const open = () => {
     const disk = new Disk()

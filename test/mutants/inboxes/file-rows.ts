@@ -9,11 +9,11 @@ export interface Row {
   state: 'waiting' | 'running' | 'done' | 'dead'
   /** End of a delay or of a retention, in milliseconds since the epoch. */
   until: number
-  /** Attempts that have ended. */
+  /** Number of ended attempts. */
   attempts: number
-  /** Crashes in a row. */
+  /** Number of crashes in a row. */
   crashes: number
-  /** True from the first attempt on: it keeps its ordering key. */
+  /** True from the first attempt on: the event holds its ordering key. */
   hasBegun: boolean
   routingToken: number
   /** Place among the dead letters. */
@@ -59,7 +59,7 @@ export function acceptedLine(delivery: Delivery, at: number): Line {
   return { is: 'accepted', key: delivery.key, delivery: { ...stored, body }, at }
 }
 
-/** The change that a line makes. */
+/** Applies a line's change. */
 export function applyLine(rows: Rows, line: Line): void {
   if (line.is === 'opened') return
   const row = rows.get(line.key)

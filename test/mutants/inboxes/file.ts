@@ -13,7 +13,7 @@ const losing = (...kinds: readonly Line['is'][]) =>
     }
   }
 
-/** Reads lines in another way when it opens the file. */
+/** Changes lines when it opens the file. */
 const reading = (change: (line: Line) => Line) =>
   class extends FileInbox {
     protected override replay(line: Line): void {
@@ -21,7 +21,7 @@ const reading = (change: (line: Line) => Line) =>
     }
   }
 
-/** Keeps changes of these kinds in memory alone. */
+/** Keeps changes of these kinds only in memory. */
 const unwritten = (...kinds: readonly Line['is'][]) =>
   class extends FileInbox {
     protected override async commit(...lines: readonly Line[]): Promise<void> {
@@ -31,7 +31,7 @@ const unwritten = (...kinds: readonly Line['is'][]) =>
     }
   }
 
-/** Applies a change before it is written, and keeps it when that fails. */
+/** Applies a change before it is written, and keeps it if the write fails. */
 const early = (...kinds: readonly Line['is'][]) =>
   class extends FileInbox {
     protected override async commit(...lines: readonly Line[]): Promise<void> {
@@ -40,7 +40,7 @@ const early = (...kinds: readonly Line['is'][]) =>
     }
   }
 
-/** Faults of what is written, and of what the next process makes of it. */
+/** Faults in writing, and in the next process's reading. */
 export const mutants: Mutants = [
   fileMutant(
     'no-flush',
@@ -51,7 +51,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'late-flush',
-    { wrong: 'answers before the flush', caughtBy: 'crash-accepted' },
+    { wrong: 'returns before the flush', caughtBy: 'crash-accepted' },
     class extends FileInbox {
       protected override async flush(): Promise<void> {
         setTimeout(() => super.flush().catch(() => {}), 20)
@@ -70,7 +70,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'duplicate-first',
-    { wrong: 'answers a duplicate before the flush of the first', caughtBy: 'crash-duplicate' },
+    { wrong: 'reports a duplicate before the flush of the first', caughtBy: 'crash-duplicate' },
     class extends FileInbox {
       readonly #seen = new Set<string>()
       override async accept(delivery: Delivery): Promise<AcceptResult> {
@@ -82,11 +82,11 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'torn-line',
-    { wrong: 'writes behind a torn last line', caughtBy: 'crash-torn' },
+    { wrong: 'writes after a torn last line', caughtBy: 'crash-torn' },
     class extends FileInbox {
       protected override wholeLines(text: string): string {
         const lines = text.split('\n').filter(line => isJson(line))
-        // As long as the file, which therefore stays as it is.
+        // Keeps the file's length, so that the file stays unchanged.
         return lines
           .map(line => `${line}\n`)
           .join('')
@@ -109,7 +109,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'torn-all',
-    { wrong: 'takes a torn last line for an empty file', caughtBy: 'crash-torn' },
+    { wrong: 'mistakes a torn last line for an empty file', caughtBy: 'crash-torn' },
     class extends FileInbox {
       protected override wholeLines(text: string): string {
         return text.endsWith('\n') ? text : ''
@@ -118,7 +118,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'running-lost',
-    { wrong: 'forgets what ran in a crash', caughtBy: 'crash-running' },
+    { wrong: 'forgets running events in a crash', caughtBy: 'crash-running' },
     class extends FileInbox {
       protected override replay(line: Line): void {
         super.replay(line)
@@ -129,7 +129,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'begun-unwritten',
-    { wrong: 'does not write that an attempt begins', caughtBy: 'crash-count' },
+    { wrong: 'does not record that an attempt begins', caughtBy: 'crash-count' },
     unwritten('begun'),
   ),
   fileMutant(
@@ -159,17 +159,17 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'redrive-lost',
-    { wrong: 'does not write a redrive', caughtBy: 'reopen-redrive' },
+    { wrong: 'does not record a redrive', caughtBy: 'reopen-redrive' },
     unwritten('redriven'),
   ),
   fileMutant(
     'discard-lost',
-    { wrong: 'does not write a discard', caughtBy: 'reopen-discard' },
+    { wrong: 'does not record a discard', caughtBy: 'reopen-discard' },
     unwritten('discarded'),
   ),
   fileMutant(
     'forget-lost',
-    { wrong: 'does not write that an id is forgotten', caughtBy: 'reopen-forget' },
+    { wrong: 'does not record that an id is forgotten', caughtBy: 'reopen-forget' },
     unwritten('forgotten'),
   ),
   fileMutant(
@@ -186,7 +186,10 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'redelivery-counted',
-    { wrong: 'goes on counting the attempts of a redriven letter after a start', caughtBy: 'reopen-redrive' },
+    {
+      wrong: 'continues counting the attempts of a redriven letter after a start',
+      caughtBy: 'reopen-redrive',
+    },
     class extends FileInbox {
       protected override replay(line: Line): void {
         const attempts = 'key' in line ? (this.rows.get(line.key)?.attempts ?? 0) : 0
@@ -207,7 +210,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'delay-anew',
-    { wrong: 'begins a delay anew after a start, ten times as long', caughtBy: 'reopen-delay' },
+    { wrong: 'restarts a delay after a start, ten times as long', caughtBy: 'reopen-delay' },
     reading(line => (line.is === 'waiting' ? { ...line, until: Date.now() + 20_000 } : line)),
   ),
   fileMutant(
@@ -227,7 +230,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'received-lost',
-    { wrong: 'takes the time of the start for that of the acceptance', caughtBy: 'reopen-received' },
+    { wrong: 'uses the start time as the acceptance time', caughtBy: 'reopen-received' },
     reading(line =>
       line.is === 'accepted' ? { ...line, delivery: { ...line.delivery, receivedAt: Date.now() } } : line,
     ),
@@ -273,7 +276,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'start-swallows',
-    { wrong: 'starts although nothing can be written', caughtBy: 'failure-start' },
+    { wrong: 'starts even if nothing can be written', caughtBy: 'failure-start' },
     class extends FileInbox {
       protected override async opened(): Promise<void> {
         await super.opened().catch(() => {})
@@ -289,17 +292,17 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'redrive-early',
-    { wrong: 'redrives a letter in memory when that cannot be written', caughtBy: 'failure-letters' },
+    { wrong: 'redrives a letter in memory if the write fails', caughtBy: 'failure-letters' },
     early('redriven'),
   ),
   fileMutant(
     'discard-early',
-    { wrong: 'discards a letter in memory when that cannot be written', caughtBy: 'failure-letters' },
+    { wrong: 'discards a letter in memory if the write fails', caughtBy: 'failure-letters' },
     early('discarded'),
   ),
   fileMutant(
     'letters-swallow',
-    { wrong: 'answers false when a change of a letter cannot be written', caughtBy: 'failure-letters' },
+    { wrong: "returns false if a letter's change cannot be written", caughtBy: 'failure-letters' },
     class extends FileInbox {
       protected override async change(is: 'redriven' | 'discarded', keys: readonly string[]) {
         return super.change(is, keys).catch(() => [])
@@ -308,7 +311,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'record-silent',
-    { wrong: 'observes no failure to record', caughtBy: 'failure-record' },
+    { wrong: 'does not observe a failure to record', caughtBy: 'failure-record' },
     class extends FileInbox {
       protected override async recordUntilDone(...[result, held]: Parameters<FileInbox['recordUntilDone']>) {
         for (;;) {
@@ -324,7 +327,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'record-once',
-    { wrong: 'gives up a result that could not be recorded', caughtBy: 'failure-record' },
+    { wrong: 'drops a result that could not be recorded', caughtBy: 'failure-record' },
     class extends FileInbox {
       protected override async record(...args: Parameters<FileInbox['record']>): Promise<void> {
         await super.record(...args).catch(error => {
@@ -335,7 +338,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'begin-silent',
-    { wrong: 'observes no failure to begin', caughtBy: 'failure-observed' },
+    { wrong: 'does not observe a failure to begin', caughtBy: 'failure-observed' },
     class extends FileInbox {
       protected override async begin(held: Parameters<FileInbox['begin']>[0]): Promise<boolean> {
         const { policy } = this
@@ -360,7 +363,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'crash-delay',
-    { wrong: 'keeps an event back for a minute after its first crash', caughtBy: 'crash-running' },
+    { wrong: 'delays an event for a minute after its first crash', caughtBy: 'crash-running' },
     class extends FileInbox {
       protected override delayOf(row: Parameters<FileInbox['delayOf']>[0]): number {
         return row.crashes === 1 ? 60_000 : super.delayOf(row)
@@ -380,7 +383,7 @@ export const mutants: Mutants = [
   ),
   fileMutant(
     'many-half',
-    { wrong: 'writes every second change of many', caughtBy: 'many-reopen' },
+    { wrong: 'writes only every second change', caughtBy: 'many-reopen' },
     class extends FileInbox {
       protected override async commit(...lines: readonly Line[]): Promise<void> {
         await super.commit(...lines.filter((_, index) => index % 2 === 0))

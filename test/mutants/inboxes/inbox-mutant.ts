@@ -2,10 +2,10 @@ import { type Inbox, memoryInbox } from '@ackhook/core'
 import { inboxSuite, type SuiteCase } from '@ackhook/testing/inbox-suite'
 import type { Mutant } from '../mutant.ts'
 
-/** Makes an inbox faulty: the members that are returned replace those of the correct one. */
+/** Makes an inbox faulty: the returned members replace those of the correct inbox. */
 export type Fault = (inbox: Inbox) => Partial<Inbox>
 
-/** The cases of the suite on a memory inbox with a fault. */
+/** Returns the suite's cases for a memory inbox with a fault. */
 export function casesOn(fault: Fault): readonly SuiteCase[] {
   const createInbox = (bytes?: number): Inbox => {
     const inbox = memoryInbox()

@@ -27,11 +27,11 @@ const withLetters = (change: (letters: Letters, inbox: Inbox) => Partial<Letters
   deadLetters: { ...inbox.deadLetters, ...change(inbox.deadLetters, inbox) },
 })
 
-/** Faults of an inbox that do not need a process to end. */
+/** Faults that show without the end of a process. */
 export const mutants: Mutants = [
   inboxMutant(
     'delay-five-times',
-    'waits five times the delay of a retry',
+    'waits five times the retry delay',
     'retry',
     withResult(result => (result.outcome === 'retry' ? { ...result, delayMs: result.delayMs * 5 } : result)),
   ),
@@ -55,7 +55,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'concurrency-one-more',
-    'runs one event more than the concurrency',
+    'exceeds the concurrency by one event',
     'concurrency',
     withPolicy(({ concurrency }) => ({ concurrency: concurrency + 1 })),
   ),
@@ -73,7 +73,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'dead-letters-retried',
-    'retries what is dead',
+    'retries dead events',
     'dead',
     withResult(result =>
       result.outcome === 'dead' ? { outcome: 'retry', delayMs: 1, error: result.error } : result,
@@ -81,7 +81,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'retries-dead',
-    'dead-letters what has to be retried',
+    'dead-letters events that must be retried',
     'retry',
     withResult(result =>
       result.outcome === 'retry' ? { outcome: 'dead', error: result.error, notified: false } : result,
@@ -89,7 +89,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'retries-complete',
-    'completes what has to be retried',
+    'completes events that must be retried',
     'retry',
     withResult(result => (result.outcome === 'retry' ? { outcome: 'completed' } : result)),
   ),
@@ -101,7 +101,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'order-by-arrival',
-    'runs events of a key by their arrival',
+    "runs a key's events in order of arrival",
     'order-one',
     withAccepted(one => (one.order === undefined ? one : { ...one, order: { ...one.order, createdAt: 0 } })),
   ),
@@ -119,13 +119,13 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'bytes-reparsed',
-    'keeps the memory around a body',
+    "keeps a body's whole underlying buffer",
     'accept-bytes',
     withAccepted(one => ({ ...one, body: new Uint8Array(one.body.buffer) })),
   ),
   inboxMutant(
     'type-lower-case',
-    'hands out another namespace',
+    'returns another namespace',
     'accept-names',
     withDelivery(one => ({ ...one, namespace: one.namespace.trim().slice(0, 2) })),
   ),
@@ -137,20 +137,20 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'key-in-part',
-    'knows an event by a part of its key',
+    'identifies an event by a part of its key',
     'many',
     withAccepted(one => ({ ...one, key: one.key.slice(0, 1) })),
   ),
   inboxMutant('number-always-one', 'gives every attempt the number 1', 'retry', inbox => ({
     start: (run, policy) => inbox.start(delivery => run(delivery, createAttempt(1)), policy),
   })),
-  inboxMutant('duplicates-accepted', 'answers a duplicate as accepted', 'duplicate-running', inbox => ({
+  inboxMutant('duplicates-accepted', 'reports a duplicate as accepted', 'duplicate-running', inbox => ({
     accept: async delivery => {
       const result = await inbox.accept(delivery)
       return result.outcome === 'duplicate' ? { outcome: 'accepted' } : result
     },
   })),
-  inboxMutant('full-rejects', 'rejects when it is full', 'capacity', inbox => ({
+  inboxMutant('full-rejects', 'rejects if it is full', 'capacity', inbox => ({
     accept: async delivery => {
       const result = await inbox.accept(delivery)
       if (result.outcome === 'full') throw new Error('full')
@@ -170,23 +170,23 @@ export const mutants: Mutants = [
       return result
     },
   })),
-  inboxMutant('close-at-once', 'does not wait for what runs', 'drain-waits', inbox => ({
+  inboxMutant('close-at-once', 'does not wait for running events', 'drain-waits', inbox => ({
     close: () => inbox.close(0),
   })),
   inboxMutant('close-never', 'leaves everything running when it closes', 'drain-ends', () => ({
     close: async () => ({ lost: 0 }),
   })),
   inboxMutant('forget-nothing', 'forgets no id', 'forget', () => ({ forget: () => false })),
-  inboxMutant('forget-says-yes', 'says that it forgot an unknown id', 'forget', inbox => ({
+  inboxMutant('forget-says-yes', 'claims that it forgot an unknown id', 'forget', inbox => ({
     forget: async key => (await inbox.forget(key)) || true,
   })),
-  inboxMutant('stats-swapped', 'swaps what waits and what runs', 'stats', inbox => ({
+  inboxMutant('stats-swapped', 'swaps waiting and running events', 'stats', inbox => ({
     stats: async () => {
       const stats = await inbox.stats()
       return { ...stats, pending: stats.active, active: stats.pending }
     },
   })),
-  inboxMutant('stats-age-none', 'says that nothing has waited', 'stats', inbox => ({
+  inboxMutant('stats-age-none', 'reports that nothing has waited', 'stats', inbox => ({
     stats: async () => ({ ...(await inbox.stats()), oldestPendingMs: 0 }),
   })),
   inboxMutant('counts-none', 'counts nothing by minute', 'counts', () => ({ throughput: () => [] })),
@@ -206,7 +206,7 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'cursor-ignored',
-    'begins each page anew',
+    'starts each page from the beginning',
     'dead-cursor',
     withLetters(letters => ({ list: options => letters.list({ ...options, after: undefined }) })),
   ),
@@ -218,19 +218,19 @@ export const mutants: Mutants = [
   ),
   inboxMutant(
     'discard-says-yes',
-    'says that it discarded an unknown letter',
+    'claims that it discarded an unknown letter',
     'dead-discard',
     withLetters(letters => ({ discard: async key => (await letters.discard(key)) || true })),
   ),
   inboxMutant(
     'redrive-nothing',
-    'says that it redrove, and does nothing',
+    'claims that it redrove, but does nothing',
     'dead-redrive',
     withLetters(letters => ({ redrive: async key => (await letters.get(key)) !== undefined })),
   ),
   inboxMutant(
     'redrive-all-true',
-    'answers every racing redrive with true',
+    'returns true for every racing redrive',
     'dead-redrive-race',
     withLetters(letters => ({
       redrive: async key => {

@@ -7,7 +7,7 @@ import { tableMutant } from './table-mutant.ts'
 
 type Held = Parameters<TableInbox['release']>[0]
 
-/** Reads the board in another way. */
+/** Changes the board when reading it. */
 const reading = (
   change: (view: Awaited<ReturnType<PresenceStore['read']>>, ids: Set<string>) => typeof view,
 ) =>
@@ -22,7 +22,7 @@ const reading = (
     }
   }
 
-/** Changes a row after a result was applied to it. */
+/** Changes a row after a result has been applied to it. */
 const applying = (outcome: AttemptResult['outcome'], change: (row: TableRow) => void) =>
   class extends TableInbox {
     protected override apply(result: AttemptResult, held: Held): void {
@@ -34,7 +34,7 @@ const applying = (outcome: AttemptResult['outcome'], change: (row: TableRow) => 
 const clocks: Mutants = [
   tableMutant(
     'clock',
-    { wrong: 'decides everything by the clock of the process', caughtBy: 'skew-ahead' },
+    { wrong: "decides everything by the process's clock", caughtBy: 'skew-ahead' },
     class extends TableInbox {
       protected override now(): number {
         return this.table.now() + this.aheadMs
@@ -43,7 +43,7 @@ const clocks: Mutants = [
   ),
   tableMutant(
     'clock-lease',
-    { wrong: 'ends a lease by the clock of the process', caughtBy: 'skew-behind' },
+    { wrong: "ends a lease by the process's clock", caughtBy: 'skew-behind' },
     class extends TableInbox {
       protected override extend(held: Held): void {
         super.extend(held)
@@ -53,7 +53,7 @@ const clocks: Mutants = [
   ),
   tableMutant(
     'clock-accepted',
-    { wrong: 'makes an event due by the clock of the process that accepts it', caughtBy: 'skew-accepted' },
+    { wrong: "makes an event due by the accepting process's clock", caughtBy: 'skew-accepted' },
     class extends TableInbox {
       protected override rowOf(delivery: Delivery, before: TableRow | undefined): TableRow {
         return { ...super.rowOf(delivery, before), until: this.table.now() + this.aheadMs }
@@ -62,7 +62,7 @@ const clocks: Mutants = [
   ),
   tableMutant(
     'clock-retry',
-    { wrong: 'makes a retry due by the clock of the process', caughtBy: 'skew-retry-behind' },
+    { wrong: "makes a retry due by the process's clock", caughtBy: 'skew-retry-behind' },
     class extends TableInbox {
       protected override wait(row: TableRow, delayMs: number, isPostponed: boolean): void {
         super.wait(row, delayMs + this.aheadMs, isPostponed)
@@ -72,7 +72,7 @@ const clocks: Mutants = [
   tableMutant(
     'clock-retention',
     {
-      wrong: 'ends a retention by the clock of the process that handled the event',
+      wrong: "ends a retention by the handling process's clock",
       caughtBy: 'skew-retention-behind',
     },
     class extends TableInbox {
@@ -84,7 +84,7 @@ const clocks: Mutants = [
   ),
   tableMutant(
     'clock-lookup',
-    { wrong: 'looks up an id by the clock of the process that accepts', caughtBy: 'skew-retention-behind' },
+    { wrong: "looks up an id by the accepting process's clock", caughtBy: 'skew-retention-behind' },
     class extends TableInbox {
       protected override find(key: string): TableRow | undefined {
         const row = super.find(key)
@@ -104,7 +104,7 @@ const leases: Mutants = [
   ),
   tableMutant(
     'lease-endless',
-    { wrong: 'never takes over an event of a process that died', caughtBy: 'crash-running' },
+    { wrong: 'never takes over events of a dead process', caughtBy: 'crash-running' },
     class extends TableInbox {
       protected override extend({ row }: Held): void {
         row.until = Number.POSITIVE_INFINITY
@@ -113,7 +113,7 @@ const leases: Mutants = [
   ),
   tableMutant(
     'crash-uncounted',
-    { wrong: 'counts no lapsed lease as a crash', caughtBy: 'crash-count' },
+    { wrong: 'does not count a lapsed lease as a crash', caughtBy: 'crash-count' },
     class extends TableInbox {
       protected override countCrash(row: TableRow): void {
         super.countCrash(row)
@@ -123,7 +123,7 @@ const leases: Mutants = [
   ),
   tableMutant(
     'crash-done',
-    { wrong: 'takes an event with a lapsed lease for handled', caughtBy: 'crash-running' },
+    { wrong: 'treats an event with a lapsed lease as handled', caughtBy: 'crash-running' },
     class extends TableInbox {
       protected override countCrash(row: TableRow): void {
         Object.assign(row, { state: 'done', until: Number.POSITIVE_INFINITY })
@@ -181,7 +181,7 @@ const sharing: Mutants = [
   ),
   tableMutant(
     'take-own',
-    { wrong: 'runs only what the process itself has accepted', caughtBy: 'durable-split' },
+    { wrong: 'runs only events that the process itself accepted', caughtBy: 'durable-split' },
     class extends TableInbox {
       readonly #own = new Set<string>()
       protected override rowOf(delivery: Delivery, before: TableRow | undefined): TableRow {
@@ -228,7 +228,7 @@ const sharing: Mutants = [
   ),
   tableMutant(
     'redrive-race-shared',
-    { wrong: 'keeps redrives apart in one process alone', caughtBy: 'shared-redrive-race' },
+    { wrong: 'separates redrives only within one process', caughtBy: 'shared-redrive-race' },
     class extends TableInbox {
       #last: Promise<unknown> = Promise.resolve()
       protected override redriveMany(keys: readonly string[]): Promise<readonly string[]> {
@@ -244,17 +244,17 @@ const sharing: Mutants = [
   ),
   tableMutant(
     'board-own',
-    { wrong: 'reads only what the process itself has published', caughtBy: 'durable-board' },
+    { wrong: 'reads only entries that the process itself published', caughtBy: 'durable-board' },
     reading((view, ids) => ({ ...view, processes: view.processes.filter(({ id }) => ids.has(id)) })),
   ),
   tableMutant(
     'board-aged',
-    { wrong: 'says that every process was seen an hour ago', caughtBy: 'durable-board' },
+    { wrong: 'reports that every process was seen an hour ago', caughtBy: 'durable-board' },
     reading(view => ({ ...view, processes: view.processes.map(one => ({ ...one, seenMs: 3_600_000 })) })),
   ),
   tableMutant(
     'board-drained',
-    { wrong: 'drops what a process published when it closes', caughtBy: 'durable-board-kept' },
+    { wrong: "drops a process's entry when it closes", caughtBy: 'durable-board-kept' },
     class extends TableInbox {
       readonly #ids = new Set<string>()
       override readonly board: PresenceStore = {
@@ -272,7 +272,7 @@ const sharing: Mutants = [
   ),
   tableMutant(
     'board-endless',
-    { wrong: 'keeps what a process published for ever', caughtBy: 'durable-board-kept' },
+    { wrong: "keeps a process's entry forever", caughtBy: 'durable-board-kept' },
     class extends TableInbox {
       override readonly board: PresenceStore = {
         publish: own => this.write(() => this.table.publish({ ...own, keepMs: own.keepMs * 1000 })),
@@ -285,7 +285,7 @@ const sharing: Mutants = [
 const postponing: Mutants = [
   tableMutant(
     'postponed-uncounted',
-    { wrong: 'counts no postponed events', caughtBy: 'durable-postpone' },
+    { wrong: 'does not count postponed events', caughtBy: 'durable-postpone' },
     reading(view => ({ ...view, postponed: 0 })),
   ),
   tableMutant(
@@ -322,7 +322,7 @@ const postponing: Mutants = [
   tableMutant(
     'postponed-own',
     {
-      wrong: 'leaves a postponed event to the process that postponed it',
+      wrong: 'leaves a postponed event to the same process',
       caughtBy: 'durable-postpone-other',
     },
     class extends TableInbox {
@@ -355,7 +355,7 @@ const postponing: Mutants = [
   ),
   tableMutant(
     'token-redelivery',
-    { wrong: 'loses the routing token of a dead letter that comes again', caughtBy: 'durable-postpone-dead' },
+    { wrong: 'loses the routing token of a redelivered dead letter', caughtBy: 'durable-postpone-dead' },
     class extends TableInbox {
       protected override rowOf(delivery: Delivery): TableRow {
         return super.rowOf(delivery, undefined)
@@ -367,7 +367,7 @@ const postponing: Mutants = [
 const counting: Mutants = [
   tableMutant(
     'counts-process',
-    { wrong: 'counts what came and ended since the process began', caughtBy: 'reopen-counts' },
+    { wrong: 'counts events only since the process began', caughtBy: 'reopen-counts' },
     class extends TableInbox {
       #before = { received: 0, handled: 0, deadLettered: 0 }
       override start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
@@ -390,7 +390,7 @@ const counting: Mutants = [
   ),
   tableMutant(
     'counts-redrive',
-    { wrong: 'counts no redrive as one more that came', caughtBy: 'counts' },
+    { wrong: 'does not count a redrive as received', caughtBy: 'counts' },
     class extends TableInbox {
       protected override revive(row: TableRow): boolean {
         this.table.counted.received -= 1
@@ -400,7 +400,7 @@ const counting: Mutants = [
   ),
   tableMutant(
     'counts-discard',
-    { wrong: 'takes a discarded letter out of the count', caughtBy: 'reopen-counts' },
+    { wrong: 'removes a discarded letter from the count', caughtBy: 'reopen-counts' },
     class extends TableInbox {
       protected override async discardMany(keys: readonly string[]): Promise<readonly string[]> {
         const discarded = await super.discardMany(keys)
@@ -411,7 +411,7 @@ const counting: Mutants = [
   ),
   tableMutant(
     'room-endless',
-    { wrong: 'accepts events for which there is no room', caughtBy: 'room-full' },
+    { wrong: 'accepts events without room for them', caughtBy: 'room-full' },
     class extends TableInbox {
       protected override hasRoom(): boolean {
         return true
@@ -420,7 +420,7 @@ const counting: Mutants = [
   ),
   tableMutant(
     'room-drops',
-    { wrong: 'makes room by dropping the oldest event that waits', caughtBy: 'room-full' },
+    { wrong: 'makes room by dropping the oldest waiting event', caughtBy: 'room-full' },
     class extends TableInbox {
       #left = 3
       protected override hasRoom(delivery: Delivery): boolean {
@@ -435,5 +435,5 @@ const counting: Mutants = [
   ),
 ]
 
-/** Faults of processes that share events, and of what they count. */
+/** Faults of processes that share events, and of their counts. */
 export const mutants: Mutants = [...clocks, ...leases, ...sharing, ...postponing, ...counting]

@@ -30,13 +30,13 @@ interface Held {
 }
 
 /**
- * A small correct inbox that processes share: its events are rows of a server, and each attempt has a lease by the
- * server's clock. The faulty ones override its parts.
+ * A small correct inbox that processes share: its events are rows on a server, and each attempt has a lease by the
+ * server's clock. Faulty inboxes override its parts.
  */
 export class TableInbox implements Inbox, TableClient {
   readonly durable = true
   protected readonly table: Table
-  /** Milliseconds by which the clock of this process is ahead of the server's. */
+  /** Milliseconds by which this process's clock is ahead of the server's. */
   protected readonly aheadMs: number
   protected policy: ProcessingPolicy | undefined
   protected readonly held = new Map<string, Held>()
@@ -51,7 +51,7 @@ export class TableInbox implements Inbox, TableClient {
   }
 
   async start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
-    // Proves that the server can be written.
+    // Proves that the server accepts writes.
     await this.write(() => {})
     await shareHandlers(this.board, policy)
     this.policy = policy
@@ -135,7 +135,7 @@ export class TableInbox implements Inbox, TableClient {
     })
   }
 
-  /** Ends the process of this inbox. */
+  /** Ends this inbox's process. */
   kill(): void {
     this.#isDead = true
     this.isClosed = true
@@ -143,7 +143,7 @@ export class TableInbox implements Inbox, TableClient {
     this.held.clear()
   }
 
-  /** Extends the leases of what runs here, unless another process has it. */
+  /** Extends the leases of events running here, unless another process has them. */
   renew(): void {
     for (const held of this.held.values()) {
       if (this.owns(held)) this.table.isFailing || this.extend(held)
@@ -169,7 +169,7 @@ export class TableInbox implements Inbox, TableClient {
     }
   }
 
-  /** The clock of leases, delays and retention. */
+  /** Returns the time for leases, delays and retention. */
   protected now(): number {
     return this.table.now()
   }
@@ -187,7 +187,7 @@ export class TableInbox implements Inbox, TableClient {
     if (known !== undefined && known.state !== 'dead')
       return isSame ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
     if (this.openRows() >= this.policy!.capacity || !this.hasRoom(delivery)) return ACCEPT_RESULTS.full
-    // Behind those that were accepted before.
+    // Comes after earlier events.
     this.table.rows.delete(delivery.key)
     this.table.rows.set(delivery.key, this.rowOf(delivery, known))
     this.table.counted.received += 1
@@ -221,13 +221,13 @@ export class TableInbox implements Inbox, TableClient {
     }
   }
 
-  /** The row of an event, unless the time of its id is over. */
+  /** Returns an event's row, unless its id has expired. */
   protected find(key: string): TableRow | undefined {
     const row = this.table.rows.get(key)
     return row?.state === 'done' && row.until <= this.now() ? undefined : row
   }
 
-  /** The next event that may run: due, or with a lease that has lapsed. */
+  /** Returns the next event that may run: one that is due or has a lapsed lease. */
   protected next(): TableRow | undefined {
     const now = this.now()
     const open = [...this.table.rows.values()].filter(isOpen)
@@ -236,7 +236,7 @@ export class TableInbox implements Inbox, TableClient {
     })
   }
 
-  /** Whether no event of the same ordering key goes first. */
+  /** Returns whether no event with the same ordering key must run first. */
   protected hasTurn(row: TableRow, open: readonly TableRow[]): boolean {
     const { order } = row.delivery
     if (order === undefined || row.hasBegun) return true
@@ -329,7 +329,7 @@ export class TableInbox implements Inbox, TableClient {
     this.table.counted.deadLettered += 1
   }
 
-  /** Gives a withdrawn event back. It was no crash. */
+  /** Returns a withdrawn event without counting a crash. */
   protected release(held: Held): void {
     if (!this.owns(held)) return
     const { row, attempt } = held

@@ -5,7 +5,7 @@ import type { TableInbox } from './table-inbox.ts'
 
 type TableInboxClass = typeof TableInbox
 
-/** The cases of the suite on an inbox that processes share. */
+/** Returns the suite's cases for an inbox that processes share. */
 export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
   const open = (bytes?: number) => {
     const table = new Table(bytes)

@@ -12,10 +12,10 @@ export interface TableRow {
   until: number
   /** Changes with every attempt. */
   owner: number
-  /** Attempts that have ended. */
+  /** Number of ended attempts. */
   attempts: number
   crashes: number
-  /** True from the first attempt on: it keeps its ordering key. */
+  /** True from the first attempt on: the event holds its ordering key. */
   hasBegun: boolean
   isPostponed: boolean
   routingToken: number
@@ -30,7 +30,7 @@ export interface TableClient {
   take(): void
 }
 
-/** A database server with a clock of its own, whose statements are atomic. */
+/** A database server with its own clock and atomic statements. */
 export class Table {
   readonly rows = new Map<string, TableRow>()
   readonly clients = new Set<TableClient>()
@@ -45,7 +45,7 @@ export class Table {
 
   constructor(maxBytes: number = Number.POSITIVE_INFINITY) {
     this.maxBytes = maxBytes
-    // All renew before one takes, so that a busy machine cannot let a lease lapse.
+    // All processes renew before one takes an event, so that no lease lapses on a busy machine.
     this.#timer = setInterval(() => {
       for (const client of this.clients) client.renew()
       for (const client of this.clients) client.take()
@@ -61,7 +61,7 @@ export class Table {
     return this.#numbers
   }
 
-  /** Makes one change, which other processes see whole or not at all. */
+  /** Makes one change, which other processes see completely or not at all. */
   async write<T>(change: () => T): Promise<T> {
     await new Promise(resolve => setImmediate(resolve))
     return this.writeNow(change)

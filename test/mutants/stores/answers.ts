@@ -14,12 +14,12 @@ function withFingerprint(change: (fingerprint: number) => unknown) {
   }
 }
 
-/** Stores that answer wrongly, lose answers, or keep what they should delete. */
+/** Stores that return wrong results, lose results, or keep rows that they should delete. */
 export const mutants: Mutants = [
   storeMutant(
     'check-then-write',
     {
-      wrong: 'reads and writes in two steps, so that two claims of a race win',
+      wrong: 'reads and writes in two steps, so that two racing claims win',
       caughtBy: 'store.claim.race',
     },
     class extends SmallStore {
@@ -52,7 +52,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'answers-mixed-up',
-    { wrong: 'answers claims of one tick with the answer of the first', caughtBy: 'store.claim.many' },
+    { wrong: 'returns the first result for all claims in one tick', caughtBy: 'store.claim.many' },
     class extends SmallStore {
       #batch: Promise<Claim> | undefined
 
@@ -94,12 +94,12 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'short-fingerprint',
-    { wrong: 'keeps 16 bits of the fingerprint', caughtBy: 'store.complete.fingerprint' },
+    { wrong: 'keeps only 16 bits of the fingerprint', caughtBy: 'store.complete.fingerprint' },
     withFingerprint(n => n & 0xffff),
   ),
   storeMutant(
     'completed-in-flight',
-    { wrong: 'answers in_flight for a completed id', caughtBy: 'store.complete.remembers' },
+    { wrong: 'returns in_flight for a completed id', caughtBy: 'store.complete.remembers' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         const claim = await super.claim(key, token, options)
@@ -109,7 +109,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'in-flight-completed',
-    { wrong: 'answers completed for an id that is leased', caughtBy: 'store.claim.in-flight' },
+    { wrong: 'returns completed for a leased id', caughtBy: 'store.claim.in-flight' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         const claim = await super.claim(key, token, options)
@@ -119,7 +119,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'complete-forgets',
-    { wrong: 'deletes an id when it is completed', caughtBy: 'store.complete.remembers' },
+    { wrong: 'deletes an id on completion', caughtBy: 'store.complete.remembers' },
     class extends SmallStore {
       override async complete(key: string, token: string, options: Completion): Promise<boolean> {
         return (await super.complete(key, token, options)) && this.server.rows.delete(key)
@@ -128,7 +128,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'forget-leased',
-    { wrong: 'forgets an id that is leased', caughtBy: 'store.forget' },
+    { wrong: 'forgets a leased id', caughtBy: 'store.forget' },
     class extends SmallStore {
       override async forget(key: string): Promise<boolean> {
         return this.row(key) !== undefined && this.server.rows.delete(key)
@@ -137,7 +137,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'forget-always-true',
-    { wrong: 'says that it forgot an unknown id', caughtBy: 'store.forget' },
+    { wrong: 'claims that it forgot an unknown id', caughtBy: 'store.forget' },
     class extends SmallStore {
       override async forget(key: string): Promise<boolean> {
         const row = this.row(key)
@@ -148,7 +148,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'forget-does-nothing',
-    { wrong: 'confirms to forget an id and keeps it', caughtBy: 'store.forget' },
+    { wrong: 'confirms that it forgot an id, but keeps it', caughtBy: 'store.forget' },
     class extends SmallStore {
       override async forget(key: string): Promise<boolean> {
         return this.row(key)?.fingerprint !== undefined
@@ -157,7 +157,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'failure-claimed',
-    { wrong: 'answers claimed when the server fails', caughtBy: FAILURE },
+    { wrong: 'returns claimed if the server fails', caughtBy: FAILURE },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         return super.claim(key, token, options).catch((): Claim => ({ outcome: 'claimed' }))
@@ -166,7 +166,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'failure-full',
-    { wrong: 'answers full when the server fails', caughtBy: FAILURE },
+    { wrong: 'returns full if the server fails', caughtBy: FAILURE },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         return super.claim(key, token, options).catch((): Claim => ({ outcome: 'full' }))
@@ -184,7 +184,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'failure-is-false',
-    { wrong: 'answers false to an extension when the server fails', caughtBy: FAILURE },
+    { wrong: 'returns false for an extension if the server fails', caughtBy: FAILURE },
     class extends SmallStore {
       override async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
         return super.extend(key, token, leaseMs).catch(() => false)
@@ -202,7 +202,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'failure-for-good',
-    { wrong: 'fails for good after one failure', caughtBy: 'store.failure.recovers' },
+    { wrong: 'fails permanently after one failure', caughtBy: 'store.failure.recovers' },
     class extends SmallStore {
       #isBroken = false
 
@@ -226,7 +226,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'never-full',
-    { wrong: 'ignores its limit of claims', caughtBy: 'store.full' },
+    { wrong: 'ignores its claim limit', caughtBy: 'store.full' },
     class extends SmallStore {
       protected override claims(): number {
         return 0
@@ -250,7 +250,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'own-claim-full',
-    { wrong: 'answers full to the owner of a claim when there is no room', caughtBy: 'store.full' },
+    { wrong: "returns full to a claim's owner if there is no room", caughtBy: 'store.full' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         if (this.isMine(key, token) && this.claims() >= this.server.room) return { outcome: 'full' }
@@ -260,7 +260,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'completed-take-room',
-    { wrong: 'counts completed ids against the limit of claims', caughtBy: 'store.full.completed' },
+    { wrong: 'counts completed ids against the claim limit', caughtBy: 'store.full.completed' },
     class extends SmallStore {
       protected override claims(): number {
         return this.server.rows.size
@@ -269,7 +269,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'lapsed-take-room',
-    { wrong: 'counts lapsed claims against the limit of claims', caughtBy: 'store.full.lapsed' },
+    { wrong: 'counts lapsed claims against the claim limit', caughtBy: 'store.full.lapsed' },
     class extends SmallStore {
       protected override sweep(): void {}
 
@@ -281,7 +281,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'lapsed-keep-row',
-    { wrong: 'keeps the row of a lapsed claim until its id comes again', caughtBy: 'store.cleanup' },
+    { wrong: 'keeps a lapsed claim until its id is claimed again', caughtBy: 'store.cleanup' },
     class extends SmallStore {
       protected override sweep(): void {
         for (const [key, { until, fingerprint }] of this.server.rows) {

@@ -2,7 +2,7 @@ import type { Mutants } from '../mutant.ts'
 import { type Completion, type Lease, SmallStore } from './small-store.ts'
 import { storeMutant } from './store-mutant.ts'
 
-/** Stores that mistake who owns an id. */
+/** Stores that confuse the owners of an id. */
 export const mutants: Mutants = [
   storeMutant(
     'release-by-anyone',
@@ -33,7 +33,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'own-claim-refused',
-    { wrong: 'takes a claim sent twice for one of another owner', caughtBy: 'store.claim.own-token' },
+    { wrong: "treats a resent claim as another owner's", caughtBy: 'store.claim.own-token' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease) {
         if (this.isMine(key, token)) return { outcome: 'in_flight', retryAfterMs: 1 } as const
@@ -43,7 +43,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'owner-claims-completed',
-    { wrong: 'lets the owner claim an id that it has completed', caughtBy: 'store.complete.remembers' },
+    { wrong: 'lets an owner claim an id that it has completed', caughtBy: 'store.complete.remembers' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease) {
         if (this.row(key)?.token === token) this.server.rows.delete(key)
@@ -53,7 +53,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'late-extend',
-    { wrong: 'extends a lease that has expired', caughtBy: 'store.lapse.owner' },
+    { wrong: 'extends an expired lease', caughtBy: 'store.lapse.owner' },
     class extends SmallStore {
       override async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
         const row = this.server.rows.get(key)
@@ -72,7 +72,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'late-release',
-    { wrong: 'says that it released a lease that has expired', caughtBy: 'store.lapse.owner' },
+    { wrong: 'claims that it released an expired lease', caughtBy: 'store.lapse.owner' },
     class extends SmallStore {
       readonly #owners = new Map<string, string>()
 
@@ -101,7 +101,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'complete-once',
-    { wrong: 'refuses a completion that is sent twice', caughtBy: 'store.complete.twice' },
+    { wrong: 'refuses a resent completion', caughtBy: 'store.complete.twice' },
     class extends SmallStore {
       override async complete(key: string, token: string, options: Completion): Promise<boolean> {
         if (this.row(key)?.fingerprint !== undefined) return false
@@ -120,7 +120,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'extend-claims',
-    { wrong: 'claims a free id when it is extended', caughtBy: 'store.extend.free' },
+    { wrong: 'claims a free id on extension', caughtBy: 'store.extend.free' },
     class extends SmallStore {
       override async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
         if (this.row(key) !== undefined) return super.extend(key, token, leaseMs)
@@ -131,7 +131,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'release-keeps-row',
-    { wrong: 'keeps the lease when it is released, until it expires', caughtBy: 'store.release.frees' },
+    { wrong: 'keeps a released lease until it expires', caughtBy: 'store.release.frees' },
     class extends SmallStore {
       override async release(key: string, token: string): Promise<boolean> {
         return this.isMine(key, token)
@@ -140,7 +140,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'release-twice',
-    { wrong: 'says that it released an id that is free', caughtBy: 'store.release.frees' },
+    { wrong: 'claims that it released a free id', caughtBy: 'store.release.frees' },
     class extends SmallStore {
       override async release(key: string, token: string): Promise<boolean> {
         if (this.row(key) === undefined) return true
@@ -150,7 +150,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'token-prefix',
-    { wrong: 'compares the first characters of tokens only', caughtBy: 'store.claim.token-is-data' },
+    { wrong: 'compares only the first characters of tokens', caughtBy: 'store.claim.token-is-data' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease) {
         return super.claim(key, token.slice(0, 1), options)
@@ -163,7 +163,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'case-insensitive-keys',
-    { wrong: 'takes ids that differ in case for one', caughtBy: 'store.claim.independent' },
+    { wrong: 'treats ids that differ in case as one', caughtBy: 'store.claim.independent' },
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease) {
         return super.claim(key.toLowerCase(), token, options)

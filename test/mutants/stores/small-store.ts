@@ -4,11 +4,11 @@ import type { Claim } from '@ackhook/core/spi'
 export interface Row {
   readonly token: string
   readonly until: number
-  /** Only of a handled id. */
+  /** Present only for a handled id. */
   readonly fingerprint?: number
 }
 
-/** What the views of one store share: its rows, its room, and whether commands fail. */
+/** State shared by the views of one store: its rows, its room, and whether commands fail. */
 export class Server {
   readonly rows = new Map<string, Row>()
   readonly room: number
@@ -18,7 +18,7 @@ export class Server {
     this.room = room
   }
 
-  /** Not the clock of a client, which a case sets wrong. */
+  /** Returns the server's time, unlike a client's clock, which a case sets wrong. */
   now(): number {
     return performance.now()
   }
@@ -27,7 +27,7 @@ export class Server {
 export type Lease = { readonly leaseMs: number }
 export type Completion = { readonly retentionMs: number; readonly fingerprint: number }
 
-/** A correct store in little code. A faulty one overrides one method. */
+/** A small correct store. Faulty stores override one method. */
 export class SmallStore implements DedupeStore {
   readonly server: Server
 
@@ -71,7 +71,7 @@ export class SmallStore implements DedupeStore {
     return this.row(key)?.fingerprint !== undefined && this.server.rows.delete(key)
   }
 
-  /** A round trip to the server. */
+  /** Simulates a round trip to the server. */
   protected command(): void {
     if (this.server.isFailing) throw new Error('The server does not respond')
   }
@@ -80,7 +80,7 @@ export class SmallStore implements DedupeStore {
     return this.server.now()
   }
 
-  /** The row of a key, unless it has expired. */
+  /** Returns the row of a key, unless it has expired. */
   protected row(key: string): Row | undefined {
     this.sweep()
     return this.server.rows.get(key)
@@ -103,7 +103,7 @@ export class SmallStore implements DedupeStore {
     return until - this.now()
   }
 
-  /** How many claims take room. */
+  /** Returns the number of claims that take room. */
   protected claims(): number {
     return [...this.server.rows.values()].filter(({ fingerprint }) => fingerprint === undefined).length
   }

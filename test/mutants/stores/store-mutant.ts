@@ -4,7 +4,7 @@ import { Server, type SmallStore } from './small-store.ts'
 
 type StoreClass = new (server: Server) => SmallStore
 
-/** The cases of the suite on two views of one store, with every hook. */
+/** Returns the suite's cases for two views of one store, with every hook. */
 export function casesOn(Store: StoreClass): readonly SuiteCase[] {
   const target = (room?: number) => {
     const server = new Server(room)

@@ -21,7 +21,7 @@ function withLease(change: (ms: number) => number) {
 function withLeft(change: (ms: number) => unknown) {
   return class extends SmallStore {
     protected override left(row: Row): number {
-      // A driver may well return another type than its declarations say.
+      // A driver may return another type than it declares.
       return change(super.left(row)) as number
     }
   }
@@ -29,7 +29,7 @@ function withLeft(change: (ms: number) => unknown) {
 
 const EXACT = 'store.time.exact'
 
-/** Stores that are wrong about time. */
+/** Stores that handle time incorrectly. */
 export const mutants: Mutants = [
   storeMutant(
     'half-retention',
@@ -53,7 +53,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'retention-in-seconds',
-    { wrong: 'takes the milliseconds of a retention for seconds', caughtBy: 'store.complete.retention' },
+    { wrong: 'treats the milliseconds of a retention as seconds', caughtBy: 'store.complete.retention' },
     withRetention(ms => ms * 1000),
   ),
   storeMutant(
@@ -68,7 +68,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'retention-is-lease',
-    { wrong: 'remembers a handled id for the rest of its lease only', caughtBy: 'store.complete.retention' },
+    { wrong: 'remembers a handled id only for the rest of its lease', caughtBy: 'store.complete.retention' },
     class extends SmallStore {
       override async complete(key: string, token: string, options: Completion): Promise<boolean> {
         const retentionMs = (this.row(key)?.until ?? this.now()) - this.now()
@@ -78,7 +78,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'lease-in-seconds',
-    { wrong: 'takes the milliseconds of a lease for seconds', caughtBy: 'store.claim.in-flight' },
+    { wrong: 'treats the milliseconds of a lease as seconds', caughtBy: 'store.claim.in-flight' },
     withLease(ms => ms * 1000),
   ),
   storeMutant(
@@ -162,7 +162,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'extend-does-nothing',
-    { wrong: 'confirms an extension and keeps the lease as it is', caughtBy: 'store.extend.renews' },
+    { wrong: 'confirms an extension without changing the lease', caughtBy: 'store.extend.renews' },
     class extends SmallStore {
       override async extend(key: string, token: string): Promise<boolean> {
         return this.isMine(key, token)
@@ -171,7 +171,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'client-clock',
-    { wrong: 'compares times of the clients', caughtBy: 'store.time.client-clock' },
+    { wrong: "compares the clients' times", caughtBy: 'store.time.client-clock' },
     class extends SmallStore {
       protected override now(): number {
         return Date.now()
@@ -200,7 +200,7 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'client-clock-sweeps',
-    { wrong: "deletes what has expired by the client's clock", caughtBy: 'store.time.client-clock' },
+    { wrong: "deletes expired rows by the client's clock", caughtBy: 'store.time.client-clock' },
     class extends SmallStore {
       readonly #offset: number
 

@@ -1,12 +1,12 @@
 import type { Observation } from '@ackhook/core'
 import type { TappedAttempt } from '@ackhook/testing/spi'
 
-/** What all processes of a run saw, by the id of an event. */
+/** Observations of all processes of a run, by event id. */
 export class Ledger {
   readonly violations: string[] = []
   readonly completed = new Map<string, number>()
   readonly dead = new Set<string>()
-  /** Attempts that run now, by ordering key, where processes share the order. */
+  /** Running attempts by ordering key, if processes share the order. */
   readonly runningByKey = new Map<string, string>()
 
   violate(what: string): void {
@@ -14,19 +14,19 @@ export class Ledger {
   }
 }
 
-/** What one process owes, from its observations: an attempt for each that began, and an end for each event it has. */
+/** One process's obligations, from its observations: each attempt that began must end, and so must each event. */
 export class Account {
   readonly #name: string
   readonly #ledger: Ledger
   readonly #keyOf: (id: string) => string | undefined
   readonly #runningByKey: Map<string, string>
-  /** Attempts begun and not ended, as `id#number`. */
+  /** Attempts that have begun but not ended, as `id#number`. */
   readonly running = new Set<string>()
-  /** Acknowledged here, and neither handled, dead nor another process's. */
+  /** Events acknowledged here that are not yet handled, dead or another process's. */
   readonly owed = new Set<string>()
-  /** How often an event has come to an end here. */
+  /** Number of times that an event has ended here. */
   readonly ends = new Map<string, number>()
-  /** Dead letters that a drain counts, because attempts were left and `onDeadLetter` failed. */
+  /** Dead letters that a drain counts as lost, because attempts were left and `onDeadLetter` failed. */
   lostDead = 0
 
   constructor(
@@ -64,13 +64,13 @@ export class Account {
     }
   }
 
-  /** After `dead_lettered`, when the listeners have been called. */
+  /** Records the end of an attempt: after `dead_lettered`, when the listeners have been called. */
   ended({ id, result }: Pick<TappedAttempt, 'id' | 'result'>): void {
     if (result.outcome !== 'dead') return
     if (this.#settle(id) && result.attemptsLeft === true && !result.notified) this.lostDead++
   }
 
-  /** Whether it was owed. */
+  /** Records the end of an event, and returns whether it was owed. */
   #settle(id: string): boolean {
     this.ends.set(id, (this.ends.get(id) ?? 0) + 1)
     return this.owed.delete(id)

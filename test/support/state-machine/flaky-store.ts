@@ -1,13 +1,13 @@
 import type { DedupeStore } from '@ackhook/core'
 
-/** A store between a process and its store of ids, as a bad network makes it. */
+/** A wrapper around a process's id store that behaves like a bad network. */
 export interface FlakyStore extends DedupeStore {
   isFlaky: boolean
 }
 
 const SLOW_MS = 1500
 
-/** Answers at once, late, too late, with an error before or after it did what was asked, or not at all. */
+/** Wraps a store to reply immediately, late, too late, with an error before or after the command, or not at all. */
 export function flakyStore(store: DedupeStore, random: () => number): FlakyStore {
   const flaky =
     <Args extends unknown[], Answer>(call: (...given: Args) => Answer) =>
@@ -35,7 +35,7 @@ async function unreliable(dice: number, call: () => unknown, random: () => numbe
   if (dice < 0.9) throw new Error('the store is gone')
   if (dice < 0.95) {
     await call()
-    throw new Error('the reply of the store is lost')
+    throw new Error("the store's reply is lost")
   }
   if (dice < 0.98) {
     await later(SLOW_MS)

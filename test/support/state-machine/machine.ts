@@ -11,18 +11,18 @@ import { tapReceiver } from '@ackhook/testing/spi'
 import { eventBody, SECRET, signedRequest } from '../receiving.ts'
 import { Account, Ledger } from './account.ts'
 
-/** What a machine drives. */
+/** The system that a machine drives. */
 export interface MachineTarget {
-  /** For one more process on the events of this run. */
+  /** Creates an inbox for one more process on this run's events. */
   createInbox(): Inbox
-  /** Lets whole milliseconds pass: fake timers never reach a part of one. */
+  /** Lets whole milliseconds pass: fake timers never reach a fraction. */
   pass(ms: number): Promise<void>
-  /** From here on everything works. */
+  /** Stops all faults. */
   calmDown?(): void
   readonly durable: boolean
   readonly serializes: boolean
   readonly acknowledge: 'immediately' | 'after-processing'
-  /** Nothing fails but handlers and observers: then each event completes once for each time that its id is free. */
+  /** True if only handlers and observers fail: then each event completes once each time that its id is free. */
   readonly reliable: boolean
 }
 
@@ -35,11 +35,11 @@ interface Member {
 interface Sent {
   readonly body: string
   readonly key: string | undefined
-  /** The last reply was a 2xx. */
+  /** True if the last reply was a 2xx. */
   acknowledged: boolean
-  /** Any reply was. */
+  /** True if any reply was a 2xx. */
   promised: boolean
-  /** How often its id was released on request. */
+  /** Number of times that its id was forgotten on request. */
   forgotten: number
 }
 
@@ -48,8 +48,8 @@ const MAX_PASS_MS = 150
 const ROUNDS = 400
 
 /**
- * Two processes on one memory of events, senders that repeat, handlers that do what handlers do, drains, restarts, redrives
- * and observers that throw, in an order that repeats for the same random numbers.
+ * Drives two processes on shared events, with repeating senders, realistic handlers, drains, restarts, redrives and
+ * throwing observers, in an order that is the same for the same random numbers.
  */
 export class StateMachine {
   readonly ledger = new Ledger()
@@ -59,7 +59,7 @@ export class StateMachine {
   readonly #pending = new Set<Promise<unknown>>()
   readonly #all: Member[] = []
   #members: Member[] = []
-  /** Handlers and observers do as they like. */
+  /** True while handlers and observers misbehave. */
   #isWild = true
 
   constructor(target: MachineTarget, random: () => number) {
@@ -67,12 +67,12 @@ export class StateMachine {
     this.#random = random
   }
 
-  /** The ids of every event that was sent. */
+  /** Returns the ids of all sent events. */
   get ids(): readonly string[] {
     return [...this.#sent.keys()]
   }
 
-  /** Plays the run to its end. What was violated is in the ledger. */
+  /** Plays the run to its end. The ledger lists violations. */
   async run(): Promise<void> {
     this.#members = [await this.#newMember(), await this.#newMember()]
     for (let action = 0; action < ACTIONS; action++) {
@@ -107,7 +107,7 @@ export class StateMachine {
     return id
   }
 
-  /** As the platform does: it repeats what got no 2xx, and sometimes what got one. */
+  /** Sends like the platform, which repeats events without a 2xx, and sometimes others. */
   #send({ receiver }: Member, id: string): void {
     const sent = this.#sent.get(id)
     if (sent === undefined) return
@@ -128,12 +128,12 @@ export class StateMachine {
     const { id } = letter
     const ends = account.ends.get(id)
     const isRunning = await receiver.deadLetters.redrive(id)
-    // It may have run by now.
+    // The event may have run by now.
     if (isRunning && this.#target.acknowledge === 'immediately' && account.ends.get(id) === ends)
       account.owed.add(id)
   }
 
-  /** A process that closes meanwhile may refuse what it is asked. */
+  /** Rethrows an error, unless the process is closing and may refuse calls. */
   #unlessClosed(member: Member, error: unknown): void {
     if (this.#members.includes(member)) throw error
   }
@@ -142,12 +142,12 @@ export class StateMachine {
     const id = this.#pick(this.ids)
     const sent = this.#sent.get(id ?? '')
     if (id === undefined || sent === undefined) return
-    // Before the answer, which may come after the next delivery, or be lost.
+    // Counts before the reply, which may arrive after the next delivery or be lost.
     sent.forgotten++
     await receiver.forget(id).catch(() => false)
   }
 
-  /** A drain, and the next process beside it. */
+  /** Drains a process, and starts the next one in parallel. */
   async #restart(member: Member): Promise<void> {
     const closed = this.#close(member, this.#int(300))
     this.#background(closed)
@@ -209,13 +209,13 @@ export class StateMachine {
     if (dice < 0.82) throw new Error(`${id} failed`)
     if (dice < 0.86) throw new NonRetryableError(`${id} will never work`)
     if (dice < 0.9) throw new RetryAfterError(`${id} asked for later`, '40ms')
-    // What aborted another attempt says nothing about this one.
+    // An error from another aborted attempt says nothing about this one.
     if (dice < 0.94) throw new AckhookError('lease_lost', 'of another event')
     if (dice < 0.97) return new Promise(() => {})
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
 
-  /** Until every event is acknowledged and nothing waits or runs. */
+  /** Waits until every event is acknowledged and none waits or runs. */
   async #settle(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       for (const id of this.ids)

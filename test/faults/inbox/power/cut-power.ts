@@ -5,15 +5,15 @@ import { createPromises, LEDGER } from './promises.ts'
 import type { Call, Recorder } from './recorder.ts'
 import { DATABASE, readDisk, startOn } from './what-is-left.ts'
 
-/** When power is cut: always just before a sync, where the most is promised for what is on the disk. */
+/** Power cuts, always just before a sync, when the most is promised compared with what is on disk. */
 export interface Cuts {
-  /** Each one of the first so many, and an inbox is started there. */
+  /** Number of first syncs at each of which power is cut and an inbox started. */
   readonly first: number
-  /** How many of the others, spread evenly, besides those in a checkpoint. */
+  /** Number of further cuts, evenly spread, besides those in a checkpoint. */
   readonly others: number
-  /** At how many of these an inbox is started. */
+  /** Number of these at which an inbox is started. */
   readonly starts: number
-  /** Syncs that are taken to have done nothing. */
+  /** Syncs that are treated as having no effect. */
   readonly without?: (call: Call) => boolean
 }
 
@@ -23,19 +23,19 @@ export interface Findings {
   readonly checkpoints: number
   readonly cuts: number
   readonly starts: number
-  /** The most that were promised and not there after one cut. */
+  /** Largest number of promised events that were missing after one cut. */
   readonly missing: number
-  /** In words, all that was not as it should be. */
+  /** Descriptions of everything that went wrong. */
   readonly wrong: readonly string[]
 }
 
-/** Where the recorded processes have worked, and where copies of it may be made. */
+/** The folder of the recorded processes, and a folder for copies of it. */
 interface Folders {
   readonly folder: string
   readonly beside: string
 }
 
-/** Replays what processes did, to a disk that keeps what was synced and no more, and cuts its power again and again. */
+/** Replays recorded calls to a disk that keeps only synced data, and cuts its power again and again. */
 export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts): Promise<Findings> {
   const { without = () => false } = cuts
   const isDue = cutsAt(recorder, cuts)
@@ -66,7 +66,7 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
 
   async function cut(where: string, isStart: boolean): Promise<void> {
     found.cuts++
-    // A journal has to be rolled back first, which is work for a start.
+    // A journal must be rolled back first, which only a started inbox does.
     if (!disk.names().some(name => name.endsWith('-journal'))) {
       const keys = readDisk(disk)
       if (typeof keys === 'string') wrong.push(`${where}: ${keys}`)
@@ -74,8 +74,8 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
     } else if (!isStart) wrong.push(`${where}: a journal where none was expected`)
     if (!isStart) return
     await Promise.all([
-      start(`${where}, with nothing that was not synced`, 'nothing'),
-      start(`${where}, with some that was not synced`, 'some'),
+      start(`${where}, without unsynced data`, 'nothing'),
+      start(`${where}, with some unsynced data`, 'some'),
     ])
   }
 
@@ -97,12 +97,12 @@ export async function cutPower(recorder: Recorder, folders: Folders, cuts: Cuts)
   return { ...found, promised: promises.made.size, wrong }
 }
 
-/** Shared memory is gone with the power, and must not be needed. */
+/** Excludes shared memory, which disappears with the power and must not be needed. */
 function isOnDisk({ name }: Call): boolean {
   return name !== LEDGER && !name.endsWith('-shm')
 }
 
-/** Spreads the cuts evenly. `isNews`: whether events were said to be handled since the last sync. */
+/** Spreads the cuts evenly. `isNews`: events were reported as handled since the last sync. */
 function cutsAt(recorder: Recorder, { first, others, starts }: Cuts) {
   let syncs = 0
   for (const call of recorder.calls({ outline: true })) if (call.kind === 'syncing' && isOnDisk(call)) syncs++
@@ -115,7 +115,7 @@ function cutsAt(recorder: Recorder, { first, others, starts }: Cuts) {
   }
 }
 
-/** What the record does not tell could not be missed here. So all that it tells must be all that was done. */
+/** Throws if the record is incomplete: a missing call could hide a loss. */
 function insistOnAll(disk: Disk, { folder, beside }: Folders): void {
   const copy = join(beside, 'everything')
   disk.copy(copy, 'everything')

@@ -12,36 +12,36 @@ import { join } from 'node:path'
 import type { Call } from './recorder.ts'
 
 /**
- * A disk that keeps only what it must: what was written before a sync of the file began that has succeeded, and the
- * names that a sync of the folder covered in the same way.
+ * A disk that keeps only what it must: data written before the start of a successful sync of the file, and names created
+ * before the start of a successful sync of the folder.
  */
 export interface Disk {
-  /** Where the files are, as they would be found after a loss of power now. Not to be written to. */
+  /** Folder with the files as they would be after a power loss now. Read-only. */
   readonly folder: string
-  /** The names of those files. */
+  /** Returns the names of those files. */
   names(): readonly string[]
-  /** The next call, in the order in which they happened. */
+  /** Applies the next call, in order of occurrence. */
   heed(call: Call): void
-  /** Copies it to a new folder, with that much of what need not be there. */
+  /** Copies the disk to a new folder, with the given amount of unsynced data. */
   copy(to: string, unsynced: Unsynced): void
 }
 
 /**
- * `some`: any part of it, as the system writes back when and in which order it likes, and power may fail within a write,
- * between two sectors.
+ * Amount of unsynced data. `some`: any part of it, since the system writes back at any time in any order, and power may
+ * fail within a write, between two sectors.
  */
 export type Unsynced = 'nothing' | 'some' | 'everything'
 
 interface Change {
   readonly at: number
   readonly offset: number
-  /** None where the file was cut to `offset`. */
+  /** Absent if the file was truncated to `offset`. */
   readonly bytes: Uint8Array | undefined
 }
 
 interface File {
   path: string
-  /** What need not be on the disk, oldest first. */
+  /** Changes that may be missing on disk, oldest first. */
   changes: Change[]
 }
 
@@ -59,9 +59,9 @@ export function createDisk(beside: string): Disk {
   const nameless = join(beside, 'nameless')
   mkdirSync(folder)
   mkdirSync(nameless)
-  /** By the names that a running process sees. */
+  /** Files by the names that a running process sees. */
   const seen = new Map<string, File>()
-  /** By the names that are on the disk. */
+  /** Files by the names on disk. */
   const kept = new Map<string, File>()
   let namings: Naming[] = []
   const syncs = new Map<string, number>()
@@ -117,7 +117,7 @@ export function createDisk(beside: string): Disk {
         syncs.set(`${name} ${who}`, at)
       } else if (kind === 'synced') {
         const began = syncs.get(`${name} ${who}`)
-        if (began === undefined) throw new Error(`a sync of ${name} ended that never began`)
+        if (began === undefined) throw new Error(`a sync of ${name} ended without a beginning`)
         if (name === '.') keepNames(began)
         else if (seen.has(name)) keepBytes(fileOf(name), began)
       } else {
@@ -139,7 +139,7 @@ export function createDisk(beside: string): Disk {
   }
 }
 
-/** Names go to the disk in their order, as with every file system that has a journal. */
+/** Names reach the disk in order, as in every journaling file system. */
 const NAMINGS: Readonly<Record<Unsynced, (all: readonly Naming[]) => readonly Naming[]>> = {
   nothing: () => [],
   some: all => all.slice(0, Math.round(Math.random() * all.length)),
@@ -165,7 +165,7 @@ function write(path: string, changes: readonly Change[]): void {
   closeSync(file)
 }
 
-/** One write of eight, and that as far as one of its sectors. */
+/** Truncates one write in eight at one of its sectors. */
 function torn(change: Change): Change {
   const { offset, bytes } = change
   if (bytes === undefined || Math.random() > 1 / 8) return change

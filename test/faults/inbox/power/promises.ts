@@ -1,16 +1,16 @@
 import { eventKey } from '@ackhook/core/spi'
 import type { Call } from './recorder.ts'
 
-/** In the folder of the database. */
+/** File in the database's folder. */
 export const LEDGER = 'ledger.txt'
 
-/** What was promised until now, as the ledger of a receiver that `tellsPromises` tells it. */
+/** Promises until now, from the ledger of a receiver with `tellsPromises`. */
 export interface Promises {
-  /** The ids that a 2xx was about to be sent for, with their keys. */
+  /** Ids for which a 2xx was about to be sent, with their keys. */
   readonly made: ReadonlyMap<string, string>
-  /** Those of them that were said to be handled: they do not run again. */
+  /** Ids among them that were reported as handled: they must not run again. */
   readonly kept: ReadonlySet<string>
-  /** The next call that concerns the ledger. */
+  /** Applies the next call on the ledger. */
   heed(call: Call): void
 }
 

@@ -9,12 +9,12 @@ import type { Recorder } from './recorder.ts'
 import { DATABASE } from './what-is-left.ts'
 
 const SENDERS = 16
-/** Every second event has so much data that 180 of them fill the log of SQLite, so that it is checkpointed. */
+/** Data of every second event: large enough that 180 of them fill SQLite's log, so that it is checkpointed. */
 const LARGE = 'x'.repeat(370_000)
 
 /**
- * Receivers on a new file: one that closes, then two at once, of which one is killed. Resolves with the ids that were
- * acknowledged, once all of them are handled. `events`: how many are sent before the kill, and how many after it.
+ * Records receivers on a new file: one that closes, then two at once, one of which is killed. Resolves with the
+ * acknowledged ids, once all of them are handled. `events`: number sent before the kill, and again after it.
  */
 export async function recordReceivers(
   recorder: Recorder,
@@ -54,7 +54,7 @@ export async function recordReceivers(
   await send(events / 10)
   await finish(first)
 
-  // One after the other: of two that make the same file at one moment, the record could not say which did.
+  // Starts one after the other: if both created the same file at once, the record could not tell which one did.
   const second = await startReceiver(settings)
   const third = await startReceiver(settings)
   current = [second, third]
@@ -68,7 +68,7 @@ export async function recordReceivers(
   return platform.acked
 }
 
-/** Between two calls, all of which are recorded: a kill may end a write half done, and so also that to the record. */
+/** Kills between two recorded calls: a kill can cut off a write, including the one to the record. */
 async function kill(receiver: ReceiverProcess): Promise<void> {
   const threads = `/proc/${receiver.pid}/task`
   receiver.signal('SIGSTOP')
@@ -78,7 +78,7 @@ async function kill(receiver: ReceiverProcess): Promise<void> {
         /\) T /.test(readFileSync(join(threads, thread, 'stat'), 'utf8')),
       )
     } catch {
-      // One ended between the two looks.
+      // A thread ended between the two reads.
       return false
     }
   })

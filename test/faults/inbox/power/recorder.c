@@ -1,13 +1,13 @@
 /*
- * Preloaded into a process (LD_PRELOAD), it writes down what the process does to the files of POWER_FOLDER, in one order
- * for all threads and processes, at the end of POWER_LOG. One line a call, `kind offset length who name`, and the
- * bytes after it where there are any:
+ * Preloaded into a process (LD_PRELOAD), records what the process does to the files in POWER_FOLDER, in one order for all
+ * threads and processes, at the end of POWER_LOG. One line for each call, `kind offset length who name`, followed by the
+ * bytes, if any:
  *
- *   c  made a file       u  deleted it       t  cut it to `offset` bytes       w  wrote
+ *   c  created a file    u  deleted it       t  truncated it to `offset` bytes   w  wrote
  *   b  fsync or fdatasync begins             e  it has succeeded
  *
- * The folder itself is `.`. A write is told once it is done, so only a sync that begins after it counts for it.
- * No header is included, so that a compiler is all it takes: what is declared here is the same on every 64-bit Linux.
+ * The folder itself is `.`. A write is recorded when it is done, so only a sync that begins later covers it.
+ * Includes no headers, so that a compiler is enough: these declarations are the same on every 64-bit Linux.
  */
 typedef unsigned long size;
 struct part {
@@ -46,7 +46,7 @@ static int logFile(void) {
   return file;
 }
 
-/* One call, so that no other process or thread comes between the line and its bytes. */
+/* Writes in one call, so that no other process or thread gets between the line and its bytes. */
 static void tell(char kind, long offset, const void *bytes, size length, const void *who, const char *name) {
   char line[512];
   size used = snprintf(line, sizeof line, "%c %ld %lu %d-%p %s\n", kind, offset, length, getpid(), who, name);
@@ -54,7 +54,7 @@ static void tell(char kind, long offset, const void *bytes, size length, const v
   if (writev(logFile(), parts, 2) != (long)(used + length)) abort();
 }
 
-/* What the file is called in the folder, or 0 where it is not in it (any more). */
+/* Returns the file's name in the folder, or 0 if it is not in it (any more). */
 static const char *within(const char *path) {
   const char *folder = getenv("POWER_FOLDER");
   if (!folder) return 0;
@@ -73,7 +73,7 @@ static const char *nameOf(int file, char path[4096]) {
   return within(path);
 }
 
-/* Its last argument is one of `...` in the header: these machines pass it the same way. */
+/* The last argument is variadic in the header: these machines pass it the same way. */
 #define OPEN(symbol)                                              \
   int symbol(const char *path, int flags, unsigned mode) {        \
     static int (*next)(const char *, int, ...);                   \

@@ -4,28 +4,28 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { requireCompiler } from '../../../support/require-compiler.ts'
 
-/** What a process did to a file of the folder, as `recorder.c` tells it. */
+/** A process's call on a file in the folder, recorded by `recorder.c`. */
 export interface Call {
   readonly kind: 'made' | 'deleted' | 'cut' | 'wrote' | 'syncing' | 'synced'
-  /** Of the file in the folder; `.` is the folder itself. */
+  /** Name of the file in the folder; `.` is the folder itself. */
   readonly name: string
-  /** Where it was written to, or the length it was cut to. */
+  /** Position of the write, or the length after truncation. */
   readonly offset: number
   readonly length: number
-  /** Which call of a thread this is, for `syncing` and `synced`. */
+  /** Identifies a thread's call, to match `syncing` and `synced`. */
   readonly who: string
-  /** What was written. Empty where only an outline was asked for. */
+  /** Written bytes. Empty in an outline. */
   readonly bytes: Uint8Array
 }
 
-/** Watches what the processes that are started with `env` do to the files of `folder`. */
+/** Records what processes started with `env` do to the files in `folder`. */
 export interface Recorder {
   readonly env: Readonly<Record<string, string>>
-  /** All calls until now, in the order in which they happened. */
+  /** Returns all calls until now, in order of occurrence. */
   calls(parts?: { readonly outline: boolean }): Generator<Call>
 }
 
-/** Compiles one. The log and the library are kept in `beside`. */
+/** Compiles a recorder. Keeps the log and the library in `beside`. */
 export function createRecorder(folder: string, beside: string): Recorder {
   const library = join(beside, 'recorder.so')
   const log = join(beside, 'calls.log')
@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, Call['kind']>> = {
 const LONGEST_LINE = 512
 const NEWLINE = 10
 
-/** Piece by piece: the log of a full run is larger than what a buffer can be. */
+/** Reads the log piece by piece: that of a full run exceeds the largest possible buffer. */
 function* read(log: string, outline: boolean): Generator<Call> {
   const file = openSync(log, 'r')
   try {

@@ -8,7 +8,7 @@ import type { Disk } from './disk.ts'
 
 export const DATABASE = 'inbox.db'
 
-/** The keys of the events in the file on the disk as it is, or in words why it cannot be read. Leaves the disk as it was. */
+/** Returns the keys of the events on the disk, or the reason why it cannot be read. Leaves the disk unchanged. */
 export function readDisk(disk: Disk): ReadonlySet<string> | string {
   try {
     return disk.names().includes(DATABASE) ? keysIn(join(disk.folder, DATABASE)) : new Set()
@@ -23,12 +23,12 @@ export function readDisk(disk: Disk): ReadonlySet<string> | string {
 function keysIn(path: string): ReadonlySet<string> {
   const keys = new Set<string>()
   const verdicts: string[] = []
-  // Reads the log back in, and moves nothing of it into the file.
+  // Reads the log without checkpointing it into the file.
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     database.function('found', (key: string) => void keys.add(key))
     database.function('judge', (verdict: string) => void verdicts.push(verdict))
-    // By functions: the driver of Node 20 keeps the file open for as long as a prepared statement is remembered.
+    // Uses functions: Node 20's driver keeps the file open as long as a prepared statement is referenced.
     database.exec('SELECT judge(integrity_check) FROM pragma_integrity_check')
     try {
       database.exec('SELECT found(key) FROM ackhook_events; SELECT found(key) FROM ackhook_ids')
@@ -42,14 +42,14 @@ function keysIn(path: string): ReadonlySet<string> {
   return keys
 }
 
-/** What a machine does with these files when it is on again. */
+/** Result of starting again with these files. */
 export interface Aftermath {
   readonly keys: ReadonlySet<string>
-  /** The ids whose handlers ran. */
+  /** Ids whose handlers ran. */
   readonly ran: ReadonlySet<string>
 }
 
-/** Starts an inbox on a copy of the disk and lets it work until nothing is left, or says why it cannot. */
+/** Starts an inbox on a copy of the disk and runs it until nothing is left, or returns the error as text. */
 export async function startOn(folder: string): Promise<Aftermath | string> {
   const path = join(folder, DATABASE)
   const inbox = sqliteInbox({ path, poll: '20ms' })
