@@ -3,7 +3,7 @@ import { traceContext } from './trace-context.ts'
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-it('takes a traceparent of W3C, of a later version too', () => {
+it('accepts a W3C traceparent, including later versions', () => {
   expect(traceContext(traceparent)).toEqual({ traceparent })
   const later = `cc${traceparent.slice(2)}`
   expect(traceContext(later, undefined)).toEqual({ traceparent: later })
@@ -26,7 +26,7 @@ it.each([
 })
 
 it.each(['vendor=1', 'a=1, b=2,tenant@vendor=x y', 'a=1,,b=2', '0tenant@v=~', `k=${'v'.repeat(256)}`])(
-  'takes the tracestate %s',
+  'accepts the tracestate %s',
   tracestate => {
     expect(traceContext(traceparent, tracestate)).toEqual({ traceparent, tracestate })
   },
@@ -47,7 +47,7 @@ it.each([
   expect(traceContext(traceparent, tracestate)).toEqual({ traceparent })
 })
 
-it('judges a long text in no time that an attacker could use', () => {
+it('checks a long text too fast for an attacker to exploit', () => {
   const startedAt = performance.now()
   for (let i = 0; i < 1000; i++) traceContext(traceparent, `${'a'.repeat(240)}@${'b'.repeat(271)}`)
   expect(performance.now() - startedAt).toBeLessThan(1000)

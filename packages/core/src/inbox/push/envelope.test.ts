@@ -28,7 +28,7 @@ it('keeps the order and the trace of an event', () => {
   expect(readEnvelope(writeEnvelope(envelope))).toEqual(envelope)
 })
 
-it('reads a dead letter as an event that begins again', () => {
+it('reads a dead letter as an event that starts over', () => {
   const envelope = { delivery, attempts: 0, waitMs: 0 }
   const death = { reason: 'Error: no', attempts: 8, failedAt: 1 }
   expect(readEnvelope(writeEnvelope(envelope, death))).toEqual(envelope)
@@ -47,7 +47,7 @@ const head = {
 }
 const written = (line: unknown) => new TextEncoder().encode(`${JSON.stringify(line)}\n{}`)
 
-it('knows a message of a later release', () => {
+it('recognizes a message of a later release', () => {
   expect(readEnvelope(written({ v: 2, name: 'other' }))).toBe('later_version')
 })
 
