@@ -48,7 +48,7 @@ describe('RetryAfterError', () => {
   const { proxy: revoked, revoke } = Proxy.revocable({}, {})
   revoke()
   it.each([60, 0, -5, Number.NaN, '60', '', 'soon', '-5s', null, undefined, true, new Date('never')])(
-    'does not throw in a catch block for anything else, and has no delay: %j',
+    'does not throw for any other value, and has no delay: %j',
     given => {
       const error = new RetryAfterError('m', given as never)
       expect(error.delayMs).toBeUndefined()

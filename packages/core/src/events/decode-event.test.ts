@@ -180,7 +180,7 @@ describe('an upcast', () => {
     { ...event, type: '' },
     { ...event, created_at: 1 },
     { ...event, data: null },
-  ])('that gives back no event is a 422: %s', result => {
+  ])('that does not return an event is a 422: %s', result => {
     expect(decode({ contract: { upcast: () => result as never } })).toMatchObject({
       code: 'event_invalid',
       detail: expect.stringContaining('contract.upcast returned no event'),

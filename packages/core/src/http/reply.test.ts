@@ -138,8 +138,8 @@ describe('replyTo', () => {
   it.each([
     ['at once', () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
     ['later', async () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
-    ['as a time that is no number', () => ({ outcome: 'in_flight', retryAfterMs: 1n })],
-  ])('answers 500 when an inbox answers what core does not know, %s', async (_, accept) => {
+    ['as a time that is not a number', () => ({ outcome: 'in_flight', retryAfterMs: 1n })],
+  ])('returns 500 if an inbox returns a result unknown to core, %s', async (_, accept) => {
     const { receiver } = watch({ inbox: { ...memoryInbox(), accept: accept as never } })
     const reply = await replyTo(receiver, signedRequest())
     expect(reply.status).toBe(500)

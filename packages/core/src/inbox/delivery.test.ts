@@ -57,7 +57,7 @@ it.each([
   ['object', () => ({ key: 'k' })],
   ['a promise: it must not be asynchronous', async () => 'k'],
   ['a promise: it must not be asynchronous', async () => Promise.reject(new Error('late'))],
-])('refuses a key to serialise by that is not a string: %s', async (got, serializeBy) => {
+])('refuses a serializeBy key that is not a string: %s', async (got, serializeBy) => {
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
     `Option 'serializeBy': the function must return a string, or undefined for no order; it returned ${got}`,

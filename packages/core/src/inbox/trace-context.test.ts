@@ -21,7 +21,7 @@ it.each([
   ['a trace of zeros', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`],
   ['a parent of zeros', `00-0af7651916cd43dd8448eb211c80319c-${'0'.repeat(16)}-01`],
   ['a megabyte', '0'.repeat(1_000_000)],
-])('takes no traceparent that is %s', (_, value) => {
+])('refuses a traceparent that is %s', (_, value) => {
   expect(traceContext(value, 'vendor=1')).toBe(undefined)
 })
 
@@ -39,7 +39,7 @@ it.each([
   ['no pair', 'vendor'],
   ['a key in upper case', 'Vendor=1'],
   ['a value with a control character', 'vendor=\u0007'],
-  ['a value with a letter outside of ASCII', 'vendor=é'],
+  ['a value with a letter outside ASCII', 'vendor=é'],
   ['a value with an equals sign', 'vendor=a=b'],
   ['33 members', Array.from({ length: 33 }, (_, i) => `k${i}=1`).join()],
   ['513 characters', `a=${'v'.repeat(255)},b=${'v'.repeat(253)}`],

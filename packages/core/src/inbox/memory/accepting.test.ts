@@ -182,10 +182,10 @@ describe('a store that fails to claim', () => {
       },
     ],
     ['answers nonsense', () => undefined],
-    ['answers an outcome that is none', () => ({ outcome: 'taken' })],
+    ['returns an unknown outcome', () => ({ outcome: 'taken' })],
     ['answers true', () => true],
-    ['answers nonsense later', async () => undefined],
-  ])('when it %s, the answer is 503 and the event is the sender’s', async (_, claim) => {
+    ['returns nonsense later', async () => undefined],
+  ])('if it %s, the reply is 503 and the event stays with the sender', async (_, claim) => {
     const { receiver, send, seen } = watch({ store: storeThat({ claim: claim as never }) })
     const handler = vi.fn()
     receiver.on('*', handler)

@@ -97,7 +97,7 @@ it.each([
     }),
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
-])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
+])('describes a value that cannot be converted to text: something %s', (_, thrown) => {
   expect(describeError(thrown)).toBe('an unreadable error')
 })
 

@@ -51,9 +51,9 @@ describe('the drain', () => {
 
   it.each([
     ['lost without a dead letter handler', undefined, 1],
-    ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
-    ['not lost when its dead letter handler succeeded', () => {}, 0],
-  ])('gives up at once an event that it cannot wait for: %s', async (_, listener, lost) => {
+    ['lost if its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
+    ['not lost if its dead letter handler succeeded', () => {}, 0],
+  ])('gives up at once on an event that it cannot wait for: %s', async (_, listener, lost) => {
     const { receiver, send, seen, logger } = watch()
     const attempts: number[] = []
     const error = new RetryAfterError('busy', '60s')

@@ -233,7 +233,7 @@ describe('room', () => {
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number that a Map has room for, under its own name: %s %j', (option, value) => {
+  ])('is limited to whole numbers that a Map has room for, under its own name: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))

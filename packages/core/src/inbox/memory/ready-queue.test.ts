@@ -61,7 +61,7 @@ it('keeps the key of an entry that waits for a retry', () => {
 it.each([
   ['of the same instant', 1],
   ['that is older and arrived later', 0],
-])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
+])('does not let an entry %s overtake one that returns for a retry', (_, createdAt) => {
   const queue = new ReadyQueue<Entry>()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)

@@ -54,8 +54,8 @@ it('recognizes a message of a later release', () => {
 it.each([
   ['nothing', new Uint8Array(0)],
   ['no line', new TextEncoder().encode(JSON.stringify(head))],
-  ['a line that is no JSON', new TextEncoder().encode('hello\n{}')],
-  ['a line that is no object', written(7)],
+  ['a line that is not JSON', new TextEncoder().encode('hello\n{}')],
+  ['a line that is not an object', written(7)],
   ['an object without a version', written({ ...head, v: undefined })],
   ['a number instead of a text', written({ ...head, id: 5 })],
   ['a text instead of a number', written({ ...head, attempts: '1' })],
