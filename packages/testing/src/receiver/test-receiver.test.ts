@@ -105,7 +105,7 @@ test('a refusal for its time says where to give the clock, unless the test chose
   const { error } = await deliver('conversation.resolved')
   expect(error).toMatchObject({
     code: 'timestamp_too_new',
-    message: expect.stringMatching(/ahead of the clock .* testReceiver\(receiver, \{ secret, clock \}\)\.$/),
+    message: expect.stringMatching(/receiver's clock.* testReceiver\(receiver, \{ secret, clock \}\)\.$/),
   })
   const old = await deliver('conversation.resolved', {}, { timestamp: 1_700_000_000 })
   expect(old.error).toMatchObject({ message: expect.not.stringContaining('testReceiver(') })
