@@ -6,7 +6,7 @@ const core = new URL('../dist/index.js', import.meta.url)
 const testing = new URL('../../testing/dist/index.js', import.meta.url)
 const SECRET = 'whsec_0123456789abcdef'
 
-/** A process that accepts events, whose handlers never end, and then runs `last`. */
+/** Runs a process that accepts events whose handlers never end, and then runs `last`. */
 function run(last: string, env: Record<string, string> = {}, options = '{}') {
   const script = `
     import { createReceiver, toFetchHandler } from '${core}'
@@ -38,7 +38,7 @@ it('a process that exits with events in memory names them', () => {
   expect(stderr).toContain('The process exits with 2 acknowledged events in memory: evt_1, evt_2.')
 })
 
-it('a process that exits after close(), or with nothing in memory, says nothing of the kind', () => {
+it('a process that exits after close(), or with nothing in memory, logs no loss', () => {
   expect(run("await send('evt_1'); await receiver.close({ timeout: '0s' }); process.exit()")).not.toContain(
     'The process exits',
   )
@@ -54,13 +54,13 @@ const FREEZES = /\[host_freezes\].*AWS Lambda may freeze or end this process/g
 const lambda = { AWS_LAMBDA_FUNCTION_NAME: 'webhooks' }
 const close = "await receiver.close({ timeout: '0s' }); process.exit()"
 
-it('a host that freezes after the reply is warned of once, unless it was given waitUntil', () => {
+it('a host that freezes after the reply causes one warning, unless it got waitUntil', () => {
   expect(run(`await send('evt_1'); await send('evt_2'); ${close}`, lambda).match(FREEZES)).toHaveLength(1)
   expect(run(`await send('evt_1', { waitUntil() {} }); ${close}`, lambda)).not.toMatch(FREEZES)
   expect(run(`await send('evt_1'); ${close}`)).not.toMatch(FREEZES)
 })
 
-it('a receiver that acknowledges after processing is not warned of a host that freezes', () => {
+it('a receiver that acknowledges after processing does not warn about a freezing host', () => {
   const last = "void send('evt_1'); await handling; process.exit()"
   expect(run(last, lambda, "{ acknowledge: 'after-processing' }")).toBe('')
 })

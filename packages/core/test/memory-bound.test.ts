@@ -26,7 +26,7 @@ const script = `
   console.log(JSON.stringify({ counts, waiting: pending + active, line: lines[0] }))
   process.exit(0)`
 
-it('a process with a small heap refuses large events and stays alive, however many its handlers leave waiting', () => {
+it('a process with a small heap refuses large events and stays alive, however many events wait', () => {
   const flags = ['--max-old-space-size=96', '--input-type=module', '-e', script]
   const { stdout, stderr, status } = spawnSync(process.execPath, flags, {
     encoding: 'utf8',
@@ -34,7 +34,7 @@ it('a process with a small heap refuses large events and stays alive, however ma
   })
   expect([status, stderr]).toEqual([0, ''])
   const { counts, waiting, line } = JSON.parse(stdout)
-  // As many as 64 MiB hold.
+  // As many events as 64 MiB hold.
   expect(counts).toEqual({ 202: 353, 503: 147 })
   expect(waiting).toBe(353)
   expect(line).toMatch(/^warn capacity_exceeded .+: capacityBytes is reached\. \d+ events wait or run/)

@@ -4,12 +4,12 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../../../test/support/workspace-packages.ts'
 
 const run = promisify(execFile)
-/** A Node without `crypto.hash`, as 18 is. */
+/** Node without `crypto.hash`, such as 18. */
 const OLDER = `data:text/javascript,${encodeURIComponent(
   "import m from 'node:module'; import crypto from 'node:crypto'; delete crypto.hash; m.syncBuiltinESMExports()",
 )}`
 
-it('a Node that is too old is told which one is needed', async () => {
+it('a Node that is too old gets an error with the version needed', async () => {
   const script = ['--import', OLDER, '--input-type=module', '-e', "await import('@ackhook/core')"]
   const failed = run(process.execPath, script, { cwd: `${ROOT}packages/express` })
   await expect(failed).rejects.toMatchObject({

@@ -12,7 +12,7 @@ function run(code: string): string {
   })
 }
 
-it('timeouts keep the process alive until they fire, and not once they are cancelled', () => {
+it('timeouts keep the process alive until they fire or are cancelled', () => {
   expect(run("createTimeouts(50).set(() => console.log('rung'))")).toBe('rung\n')
   expect(run("createTimeouts(3_600_000).set(() => console.log('rung')).cancel()")).toBe('')
   const again =

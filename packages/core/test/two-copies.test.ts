@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const SECRET = 'whsec_0123456789abcdef'
 
-/** Runs one event, whose first attempt throws, in a process with two copies. */
+/** Runs one event whose first attempt throws, in a process with two copies. */
 function run(thrown: string): { readonly at: number[]; readonly dead: number; readonly warnings: string[] } {
   const script = `
     import { createHmac } from 'node:crypto'
@@ -49,17 +49,17 @@ function run(thrown: string): { readonly at: number[]; readonly dead: number; re
   return JSON.parse(output)
 }
 
-it('a NonRetryableError of another copy of core ends the attempts; two copies are reported once', () => {
+it('a NonRetryableError from another copy of core ends the attempts; two copies are reported once', () => {
   const { at, dead, warnings } = run("new NonRetryableError('never')")
   expect([at.length, dead, warnings]).toEqual([1, 1, ['core_loaded_twice']])
 })
 
-it('a NonRetryableError of another copy counts among several errors', () => {
+it('a NonRetryableError from another copy counts among several errors', () => {
   expect(run("new AggregateError([new NonRetryableError('never')])").dead).toBe(1)
   expect(run("new AggregateError([new Error('no'), new NonRetryableError('never')])").dead).toBe(0)
 })
 
-it('a RetryAfterError of another copy is waited for', () => {
+it('a RetryAfterError from another copy sets the delay', () => {
   const { at } = run("new RetryAfterError('busy', '400ms')")
   expect(at).toHaveLength(2)
   expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(395)

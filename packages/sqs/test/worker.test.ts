@@ -75,9 +75,7 @@ describe('an event', () => {
       status: 413,
       code: 'body_too_large',
     })
-    expect(seen).toContainEqual(
-      expect.objectContaining({ detail: expect.stringMatching(/1048576 bytes at most/) }),
-    )
+    expect(seen).toContainEqual(expect.objectContaining({ detail: expect.stringMatching(/1048576 bytes/) }))
     const asBase64 = `\uffff${'x'.repeat(800_000)}`
     expect(await send('evt_1', { text: asBase64 })).toMatchObject({ status: 413, code: 'body_too_large' })
     expect(await send('evt_2', { text: 'x'.repeat(1_048_000) })).toMatchObject({ status: 202 })

@@ -45,7 +45,7 @@ it('has no redirect and no 410, at which some senders disable an endpoint', () =
   }
 })
 
-it('lets all refusals of a signature look alike', () => {
+it('makes all refusals of a signature look alike', () => {
   const entries = withStatus(401).map(code => JSON.stringify(CODES[code]))
   expect(new Set(entries).size).toBe(1)
   expect(CODES.signature_mismatch.reply).toBe('unauthorized')

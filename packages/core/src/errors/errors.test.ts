@@ -33,12 +33,12 @@ it('a configuration error gives the address of the page that explains more', () 
 })
 
 describe('RetryAfterError', () => {
-  it('takes a duration', () => {
+  it('accepts a duration', () => {
     expect(new RetryAfterError('m', '1.5s').delayMs).toBe(1500)
     expect(new RetryAfterError('m', '0s').delayMs).toBe(0)
   })
 
-  it('takes an instant, and one that is past as now', () => {
+  it('accepts a date, and treats a past one as now', () => {
     vi.useFakeTimers({ now: 1_000_000 })
     expect(new RetryAfterError('m', new Date(1_060_000)).delayMs).toBe(60_000)
     expect(new RetryAfterError('m', new Date(0)).delayMs).toBe(0)
@@ -48,7 +48,7 @@ describe('RetryAfterError', () => {
   const { proxy: revoked, revoke } = Proxy.revocable({}, {})
   revoke()
   it.each([60, 0, -5, Number.NaN, '60', '', 'soon', '-5s', null, undefined, true, new Date('never')])(
-    'does not throw in a catch block for anything else, and has no delay: %j',
+    'does not throw for any other value, and has no delay: %j',
     given => {
       const error = new RetryAfterError('m', given as never)
       expect(error.delayMs).toBeUndefined()
@@ -56,7 +56,7 @@ describe('RetryAfterError', () => {
     },
   )
 
-  it('does not throw for what cannot be looked at either', () => {
+  it('does not throw for an unreadable value either', () => {
     expect(new RetryAfterError('m', revoked as never)).toMatchObject({
       delayMs: undefined,
       message: "m (RetryAfterError accepts '60s' or a Date, not an unreadable error)",
@@ -64,12 +64,12 @@ describe('RetryAfterError', () => {
   })
 })
 
-it('an error keeps its name where a bundler has renamed its class', () => {
+it('an error keeps its name if a bundler has renamed its class', () => {
   class b extends ConfigurationError {}
   expect(new b('secret', 'set it').name).toBe('ConfigurationError')
 })
 
-it('a file that hot reloading evaluates again is no second copy', async () => {
+it('a file that hot reloading evaluates again does not count as a second copy', async () => {
   vi.resetModules()
   const again = await import('./errors.ts')
   expect(again.AckhookError).not.toBe(AckhookError)

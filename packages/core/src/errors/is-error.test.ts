@@ -6,7 +6,7 @@ import { kindOf } from './kind-of.ts'
 
 const elsewhere = (code: string) => runInNewContext(code) as unknown
 
-it('knows an error of another realm', () => {
+it('recognizes an error of another realm', () => {
   const foreign = elsewhere("new TypeError('no')")
   expect(foreign instanceof Error).toBe(false)
   expect([isError(foreign), isError(new TypeError('no')), isError(new DOMException('no'))]).toEqual([
@@ -27,7 +27,7 @@ it('reads a Date of another realm', () => {
   expect(new RetryAfterError('wait', date).delayMs).toBeGreaterThan(50_000)
 })
 
-it('names what a realm of its own made, and nothing of a revoked proxy', () => {
+it('names the kind of a value of another realm, and none for a revoked proxy', () => {
   expect(kindOf(elsewhere('new Uint8Array(1)'))).toBe('Uint8Array')
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()

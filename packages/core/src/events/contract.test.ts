@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors/errors.ts'
 import { type ContractOptions, resolveContract } from './contract.ts'
 
 describe('the contract', () => {
-  it('is what the platform has published, unless told otherwise', () => {
+  it('is the published one by default', () => {
     expect(resolveContract()).toEqual({
       header: 'x-service-signature',
       scheme: 'v1',
@@ -12,7 +12,7 @@ describe('the contract', () => {
     })
   })
 
-  it('takes what is changed and keeps the rest', () => {
+  it('applies overrides and keeps the rest', () => {
     const upcast: ContractOptions['upcast'] = event => event
     expect(
       resolveContract({

@@ -33,7 +33,7 @@ it('decodes an envelope', () => {
 })
 
 describe('a schema', () => {
-  it('replaces the data by what it makes of them', async () => {
+  it('replaces the data with its output', async () => {
     const schemas = { 'message.delivered': z.object({ count: z.coerce.number() }) }
     expect(await decode({ schemas })).toEqual({ ...event, data: { count: 7 } })
   })
@@ -58,7 +58,7 @@ describe('a schema', () => {
     vi.useRealTimers()
   })
 
-  it('is asked for its own type only, and an inherited name is no schema', async () => {
+  it('is used only for its own type, and an inherited name is not a schema', async () => {
     const schemas = { other: schema(() => ({ issues: [{ message: 'never' }] })) }
     expect(await decode({ schemas })).toEqual(event)
     expect(await decode({ schemas: {}, sent: { ...event, type: 'constructor' } })).toMatchObject({
@@ -66,7 +66,7 @@ describe('a schema', () => {
     })
   })
 
-  it('that does not match is a 422 that says where, without the values', async () => {
+  it('that does not match is a 422 that gives the paths, without the values', async () => {
     const schemas = { 'message.delivered': z.object({ count: z.number(), to: z.object({ id: z.string() }) }) }
     const refusal = (await decode({
       schemas,
@@ -77,7 +77,7 @@ describe('a schema', () => {
     expect(refusal.detail).toBe("'message.delivered' does not match its schema in data.count, data.to.id")
   })
 
-  it('whose messages quote the value is told of without them', async () => {
+  it('whose messages quote the value is reported without them', async () => {
     const message = 'Invalid email: Received "geheim"'
     const schemas = { 'message.delivered': schema(() => ({ issues: [{ message, path: ['to'] }] })) }
     expect(((await decode({ schemas })) as Refusal).detail).toBe(
@@ -85,7 +85,7 @@ describe('a schema', () => {
     )
   })
 
-  it('names each place once, five at most, and no key that may be data', async () => {
+  it('names each path once, at most five, and no key that may be data', async () => {
     const path = (...keys: (string | number | symbol | { key: PropertyKey })[]) => ({
       message: '',
       path: keys,
@@ -128,18 +128,18 @@ describe('an upcast', () => {
     expect(await decode({ schemas, contract, sent })).toEqual({ ...event, data: { total: 7 } })
   })
 
-  it('that is asynchronous and rejects is a 422, and its rejection ends no process', async () => {
+  it('that is asynchronous and rejects is a 422, and its rejection does not end the process', async () => {
     const rejected = vi.fn()
     process.on('unhandledRejection', rejected)
     const upcast = () => Promise.reject(new Error('not for anybody')) as never
     expect(decode({ contract: { upcast } })).toMatchObject({ code: 'event_invalid' })
-    // Node tells of rejections that nobody handles after the microtasks of the turn.
+    // Node reports unhandled rejections after the microtasks of the turn.
     await new Promise(resolve => setImmediate(resolve))
     process.off('unhandledRejection', rejected)
     expect(rejected).not.toHaveBeenCalled()
   })
 
-  it('may answer an event of a class of its own', () => {
+  it('may return an event of its own class', () => {
     class Upcast {
       id = event.id
       type = event.type
@@ -149,12 +149,12 @@ describe('an upcast', () => {
     expect(decode({ contract: { upcast: () => new Upcast() as never } })).toBeInstanceOf(Upcast)
   })
 
-  it('cannot give an event another id in place', () => {
+  it('cannot change an event’s id by mutation', () => {
     const upcast = (old: object) => Object.assign(old, { id: 'evt_2' }) as never
     expect(decode({ contract: { upcast } })).toMatchObject({ id: event.id })
   })
 
-  it('cannot give an event another id', () => {
+  it('cannot change an event’s id', () => {
     expect(decode({ contract: { upcast: old => ({ ...old, id: 'evt_2' }) } })).toEqual(event)
   })
 
@@ -180,7 +180,7 @@ describe('an upcast', () => {
     { ...event, type: '' },
     { ...event, created_at: 1 },
     { ...event, data: null },
-  ])('that gives back no event is a 422: %s', result => {
+  ])('that does not return an event is a 422: %s', result => {
     expect(decode({ contract: { upcast: () => result as never } })).toMatchObject({
       code: 'event_invalid',
       detail: expect.stringContaining('contract.upcast returned no event'),
@@ -210,7 +210,7 @@ describe('bytes that are not UTF-8', () => {
     expect(decodeBytes(bytesOf(Uint8Array.of(byte)))).toMatchObject({ code: 'envelope_invalid' })
   })
 
-  it('are let pass in data, and so is a genuine U+FFFD in an id', () => {
+  it('are accepted in data, as is a genuine U+FFFD in an id', () => {
     expect(decodeBytes(bytesOf('1', '\xff'))).toMatchObject({ id: 'evt_1' })
     expect(decodeBytes(bytesOf('\uFFFD'))).toMatchObject({ id: 'evt_\uFFFD' })
   })

@@ -13,7 +13,7 @@ const refusal = (value: unknown) => {
 }
 
 describe('an envelope', () => {
-  it('is taken with every field, known or not', () => {
+  it('keeps every field, known or not', () => {
     expect(parse({ ...fields, version: 2 })).toEqual({ ...fields, version: 2 })
   })
 
@@ -23,7 +23,7 @@ describe('an envelope', () => {
       expect(result).toBeInstanceOf(Refusal)
       expect(result.code).toBe('json_invalid')
       expect(result.detail).toBe('the body is not JSON')
-      // The text of a SyntaxError quotes the payload.
+      // A SyntaxError's message quotes the payload.
       expect(result.cause).toBeUndefined()
     }
   })
@@ -83,21 +83,21 @@ describe('an envelope', () => {
     )
   })
 
-  it.each([undefined, null, 1, {}])('has a created_at that may not be %j', created_at => {
+  it.each([undefined, null, 1, {}])('must not have %j as its created_at', created_at => {
     expect(refusal({ ...fields, created_at })).toMatchObject({
       code: 'envelope_invalid',
       detail: "'created_at' is not a string",
     })
   })
 
-  it.each([undefined, null, 1, 'x', [1]])('has data that may not be %j', data => {
+  it.each([undefined, null, 1, 'x', [1]])('must not have %j as its data', data => {
     expect(refusal({ ...fields, data })).toMatchObject({
       code: 'envelope_invalid',
       detail: "'data' is not an object",
     })
   })
 
-  it('does not take fields that are only inherited', () => {
+  it('ignores inherited fields', () => {
     const text = `{"__proto__":${JSON.stringify(fields)}}`
     expect(parseEnvelope(text, contract)).toMatchObject({ code: 'envelope_invalid' })
   })
@@ -105,7 +105,7 @@ describe('an envelope', () => {
 
 describe('field names of the contract', () => {
   const names = { id: 'event_id', type: 'kind', created_at: 'at', data: 'payload' }
-  it.each(Object.keys(names) as (keyof typeof names)[])('remap %s alone', name => {
+  it.each(Object.keys(names) as (keyof typeof names)[])('can remap %s alone', name => {
     const other = resolveContract({ fields: { [name]: names[name] } })
     const { [name]: value, ...rest } = fields
     const sent = { ...rest, [names[name]]: value }

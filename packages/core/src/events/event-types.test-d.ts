@@ -22,7 +22,7 @@ declare module '@ackhook/core' {
 const secret = 'a secret of some bytes'
 const receiver = createReceiver({ secret })
 
-// A published type is known to the letter.
+// A published type is known exactly.
 receiver.on('conversation.resolved', event => {
   expectTypeOf(event.id).toEqualTypeOf<string>()
   expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved'>()
@@ -46,18 +46,18 @@ receiver.on('conversation.resolved', ({ data }) => {
   data.channel = 7
 })
 
-// Fields that the platform adds to the envelope can be read, as unknown.
+// Fields that the platform adds to the envelope can be read as unknown.
 receiver.on('conversation.resolved', event => {
   expectTypeOf(event['account']).toEqualTypeOf<unknown>()
 })
 
-// Any other type is allowed, and its data are unknown.
+// Any other type is allowed; its data are unknown.
 receiver.on('planet.aligned', event => {
   expectTypeOf(event.type).toEqualTypeOf<'planet.aligned'>()
   expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
 })
 
-// A category is told apart by the type, and events of types that are not known remain.
+// A category is narrowed by the type; events of unknown types remain.
 receiver.on('test.*', event => {
   expectTypeOf(event.type).toExtend<`test.${string}`>()
   if (event.type === 'test.merged') {
@@ -99,7 +99,7 @@ receiver.on('test.*', (event => void event.id) satisfies HandlerOf<'test.*'>)
 // @ts-expect-error: of another type
 receiver.on('conversation.resolved', elsewhere)
 
-// Schemas that are merged into the map.
+// Schemas merged into the map.
 const merged = { 'merged.once': z.object({ amount: z.coerce.number() }) }
 receiver.on('merged.once', event => {
   expectTypeOf(event.data).toEqualTypeOf<{ amount: number }>()
@@ -121,7 +121,7 @@ receiver.on('*', event => {
   isEvent(event, 'planet.aligned')
 })
 
-// Lists give the union, told apart by the type.
+// A list gives the union, narrowed by the type.
 receiver.on(['conversation.resolved', 'test.merged'], event => {
   expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved' | 'test.merged'>()
   if (event.type === 'test.merged') expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
@@ -138,7 +138,7 @@ receiver.on('test.merged', event => {
   void event.data.mergedId
 })
 
-// Schemas, and they overrule the map.
+// Schemas override the map.
 const withSchemas = createReceiver({
   secret,
   events: {
@@ -192,7 +192,7 @@ withSchemas
   })
 withSchemas.on('*', (event: WebhookEvent) => void event.data)
 
-// Handlers may answer anything, at once or later, and every on… can be chained.
+// Handlers may return anything, synchronously or not, and every on… can be chained.
 expectTypeOf(receiver.on('a.b', () => 7).onUnhandled(async () => {})).toEqualTypeOf(receiver)
 receiver
   .onError((failure, event) => {
@@ -206,7 +206,7 @@ receiver.on('a.b')
 // @ts-expect-error: no function
 receiver.on('a.b', 'handler')
 
-// The context of the request reaches the secret and the namespace.
+// The request's context reaches the secret and the namespace.
 const tenants = createReceiver<Record<never, never>, { tenant: string }>({
   secret: context => {
     expectTypeOf(context).toEqualTypeOf<{ tenant: string }>()

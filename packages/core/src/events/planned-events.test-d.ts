@@ -7,5 +7,5 @@ interface AppEvents extends EventMap, PlannedEvents {}
 
 expectTypeOf<AppEvents['message.delivered']>().toEqualTypeOf<PlannedData>()
 expectTypeOf<keyof AppEvents>().toEqualTypeOf<keyof EventMap | keyof PlannedEvents>()
-// Never part of the default, and never the one that is published.
+// Planned types are never in the default map, and never include the published one.
 expectTypeOf<keyof EventMap & keyof PlannedEvents>().toEqualTypeOf<never>()

@@ -7,7 +7,7 @@ it('parses JSON', () => {
   expect(parseSafeJson('null')).toBeNull()
 })
 
-it('throws a SyntaxError for a text that is not JSON', () => {
+it('throws a SyntaxError for text that is not JSON', () => {
   expect(() => parseSafeJson('{"__proto__":')).toThrow(SyntaxError)
 })
 
@@ -38,7 +38,7 @@ it('keeps keys and texts that only look alike', () => {
   expect(parseSafeJson(JSON.stringify(value))).toEqual(value)
 })
 
-it('looks through a nesting that is deeper than the stack', () => {
+it('handles nesting deeper than the call stack', () => {
   const deep = 100_000
   const text = `${'['.repeat(deep)}{"__proto__":{}}${']'.repeat(deep)}`
   let node = parseSafeJson(text)

@@ -31,14 +31,14 @@ it.each([
   expect(context.kept).toEqual([work])
 })
 
-it("finds that of Vercel's request context", () => {
+it("finds waitUntil in Vercel's request context", () => {
   const context = host()
   Object.assign(globalThis, { [VERCEL]: { get: () => context } })
   findWaitUntil({ params: {} }, undefined)?.(Promise.resolve())
   expect(context.kept).toHaveLength(1)
 })
 
-it('finds none where there is none, or where looking for it throws', () => {
+it('finds none if there is none, or if the lookup throws', () => {
   expect(findWaitUntil(undefined, undefined)).toBeUndefined()
   expect(findWaitUntil({ waitUntil: 'soon', params: {} }, null)).toBeUndefined()
   const throwing = Object.defineProperty({}, 'waitUntil', {

@@ -44,7 +44,7 @@ for (const [way, headers] of [
     expect(await readRequestBody(post(stalled(), headers), limits)).toMatchObject({ code: 'body_timeout' })
   })
 
-  it(`refuses a body ${way} that breaks off`, async () => {
+  it(`refuses a body ${way} that is cut off`, async () => {
     expect(await readRequestBody(post(broken(), headers), limits)).toMatchObject({ code: 'body_aborted' })
   })
 
@@ -61,19 +61,19 @@ for (const [way, headers] of [
   })
 }
 
-it('takes a request without a body as an empty one', async () => {
+it('treats a request without a body as an empty one', async () => {
   expect(await readRequestBody(post(undefined), limits)).toEqual(new Uint8Array(0))
 })
 
 it.each(['', '-5', '+5', '5e0', '0x5'])(
-  'counts a body as it reads where the declared length is none: %j',
+  'counts a body as it reads if the declared length is invalid: %j',
   async length => {
     let taken = 0
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
         taken++
         controller.enqueue(new Uint8Array(6))
-        // Ends at some point, so that this fails instead of hanging if nothing counts.
+        // Ends after a while, so that this test fails instead of hanging if nothing counts.
         if (taken === 1000) controller.close()
       },
     })

@@ -33,20 +33,20 @@ afterEach(() => {
 })
 
 describe('reading the body of a Fetch request', () => {
-  it('gives the exact bytes, however they are cut', async () => {
+  it('returns the exact bytes, however they are chunked', async () => {
     const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0xfe, 0, 0x61])
     expect(await readRequestBody(request(bytes), LIMITS)).toEqual(bytes)
     const chunks = [...bytes].map(byte => Uint8Array.of(byte))
     expect(await readRequestBody(request(streamOf(chunks)), LIMITS)).toEqual(bytes)
   })
 
-  it('gives nothing when there is nothing', async () => {
+  it('returns nothing for an empty body', async () => {
     expect(await readRequestBody(request(null), LIMITS)).toEqual(new Uint8Array(0))
     expect(await readRequestBody(request(''), LIMITS)).toEqual(new Uint8Array(0))
     expect(await readRequestBody(request(streamOf([])), LIMITS)).toEqual(new Uint8Array(0))
   })
 
-  it('counts what it reads, and stops reading beyond the limit', async () => {
+  it('counts the bytes it reads, and stops beyond the limit', async () => {
     expect(await readRequestBody(request(new Uint8Array(100)), LIMITS)).toHaveLength(100)
     expect(await readRequestBody(request(new Uint8Array(101)), LIMITS)).toMatchObject({
       code: 'body_too_large',
@@ -79,7 +79,7 @@ describe('reading the body of a Fetch request', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not mind a stream that cannot be cancelled', async () => {
+  it('tolerates a stream that cannot be cancelled', async () => {
     vi.useFakeTimers()
     const stalled = new ReadableStream({ cancel: () => Promise.reject(new Error('no')) })
     const reading = readRequestBody(request(stalled), LIMITS)
@@ -87,7 +87,7 @@ describe('reading the body of a Fetch request', () => {
     expect(await reading).toMatchObject({ code: 'body_timeout' })
   })
 
-  it('says when it broke off', async () => {
+  it('reports where the body was cut off', async () => {
     const cause = new Error('reset')
     const broken = streamOf([new Uint8Array(5)], controller => controller.error(cause))
     expect(await readRequestBody(request(broken), LIMITS)).toMatchObject({
@@ -104,7 +104,7 @@ describe('reading the body of a Fetch request', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('says body_unavailable, with advice, when something read it or holds it', async () => {
+  it('returns body_unavailable, with advice, if something read or holds the body', async () => {
     const read = request('{}')
     await read.text()
     const locked = request('{}')
@@ -132,7 +132,7 @@ describe('a Fetch handler', () => {
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
-  it('hands request and environment to the secret', async () => {
+  it('passes request and environment to the secret', async () => {
     const contexts: FetchContext<{ SECRET: string }>[] = []
     const receiver = createReceiver<Record<never, never>, FetchContext<{ SECRET: string }>>({
       secret: context => {
@@ -145,7 +145,7 @@ describe('a Fetch handler', () => {
     expect(contexts).toEqual([{ request: sent, env: { SECRET } }])
   })
 
-  it('asks the platform to wait for what follows the reply, where it can', async () => {
+  it('passes the work after the reply to the platform’s waitUntil, if there is one', async () => {
     const { receiver } = watch()
     const handled = vi.fn()
     receiver.on('*', handled)

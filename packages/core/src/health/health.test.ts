@@ -17,20 +17,20 @@ async function ask(probe: ReturnType<typeof health>, path: string): Promise<read
   return [reply.status, ((await reply.json()) as { status: unknown }).status]
 }
 
-it('is ready once the inbox has started, which a probe sees to', async () => {
+it('is ready once the inbox has started, which a probe triggers', async () => {
   const start = vi.fn()
   const probe = health(receiverOn({ start }))
   expect(await ask(probe, 'ready')).toEqual([200, 'ready'])
   expect(start).toHaveBeenCalledTimes(1)
 })
 
-it('is starting for as long as the inbox is', async () => {
+it('is starting as long as the inbox is', async () => {
   const probe = health(receiverOn({ start: () => new Promise(() => {}) }))
   expect(await ask(probe, 'ready')).toEqual([503, 'starting'])
   expect(await ask(probe, 'live')).toEqual([200, 'live'])
 })
 
-it('is not ready while the inbox cannot start, or does not answer, and is alive all the time', async () => {
+it('is not ready while the inbox cannot start or does not answer, but is alive throughout', async () => {
   const broken = async () => Promise.reject(new Error('no connection'))
   for (const change of [{ start: broken }, { stats: broken }]) {
     const probe = health(receiverOn(change))
@@ -49,14 +49,14 @@ it('is ready again once the inbox answers', async () => {
   await vi.waitFor(async () => expect(await ask(probe, 'ready')).toEqual([200, 'ready']))
 })
 
-it('asks the inbox once for probes that arrive together', async () => {
+it('queries the inbox once for probes that arrive together', async () => {
   const stats = vi.fn(memoryInbox().stats)
   const probe = health(receiverOn({ stats }))
   await Promise.all(Array.from({ length: 50 }, () => ask(probe, 'ready')))
   expect(stats).toHaveBeenCalledTimes(1)
 })
 
-it('is draining from the begin of a shutdown, and from close() on', async () => {
+it('is draining from the start of a shutdown, and after close()', async () => {
   const [leaving, closed] = [receiverOn(), receiverOn()]
   const probes = [health(leaving), health(closed)] as const
   for (const probe of probes) expect(await ask(probe, 'ready')).toEqual([200, 'ready'])
@@ -65,7 +65,7 @@ it('is draining from the begin of a shutdown, and from close() on', async () => 
   for (const probe of probes) expect(await ask(probe, 'ready')).toEqual([503, 'draining'])
 })
 
-it('is never cached by what stands between', async () => {
+it('is never cached by a proxy', async () => {
   const reply = await health(receiverOn())({ url: '/health/ready' })
   expect(Object.fromEntries(reply.headers)).toEqual({
     'cache-control': 'no-store',
@@ -73,6 +73,6 @@ it('is never cached by what stands between', async () => {
   })
 })
 
-it('refuses what is no receiver', () => {
+it('refuses an argument that is not a receiver', () => {
   expect(() => health({} as never)).toThrow(/Option 'receiver'/)
 })

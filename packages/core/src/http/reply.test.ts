@@ -22,7 +22,7 @@ it.each(codes)('the reply for %s is small JSON with a stable code', code => {
   })
 })
 
-it('a reply for later says when, in whole seconds from one second to one hour', () => {
+it('a reply for later has a time, in whole seconds from one second to one hour', () => {
   const after = (ms: number) => replyLater('in_flight', ms).headers['retry-after']
   expect([0, 1, 1000, 1001, 29_999, 3_600_000, 9_999_999, Number.POSITIVE_INFINITY, -5].map(after)).toEqual([
     '1',
@@ -42,12 +42,12 @@ it('without a known time it is between 2 and 10 seconds, at random', () => {
   expect([...seen].map(Number).sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10])
 })
 
-it('a reply for later leaves the prepared one as it is', () => {
+it('a reply for later leaves the prepared one unchanged', () => {
   expect(replyLater('draining')).toMatchObject({ status: 503, body: replyFor('draining').body })
   expect(replyFor('draining').headers['retry-after']).toBeUndefined()
 })
 
-it('only what keeps the event with the sender is a refusal', () => {
+it('only an outcome that leaves the event with the sender is a refusal', () => {
   const cause = new Error('down')
   expect(outcomeOf({ outcome: 'accepted' })).toBe('accepted')
   expect(outcomeOf({ outcome: 'duplicate', conflict: true })).toBe('duplicate')
@@ -65,7 +65,7 @@ it('only what keeps the event with the sender is a refusal', () => {
   })
 })
 
-it('an event in flight is to be sent again after 30 seconds at most', () => {
+it('an event in flight may be sent again after at most 30 seconds', () => {
   expect(outcomeOf({ outcome: 'in_flight', retryAfterMs: 500 })).toMatchObject({
     code: 'in_flight',
     retryAfterMs: 500,
@@ -74,7 +74,7 @@ it('an event in flight is to be sent again after 30 seconds at most', () => {
 })
 
 describe('replyTo', () => {
-  it('writes the reply before the event loop turns when nothing has to be waited for', async () => {
+  it('writes the reply in the same turn if nothing is asynchronous', async () => {
     const { receiver } = watch()
     await receiver.start()
     const replies: WebhookReply[] = []
@@ -83,13 +83,13 @@ describe('replyTo', () => {
     expect(replies).toMatchObject([{ status: 202 }])
   })
 
-  it('writes the reply later when something has to be', async () => {
+  it('writes the reply later if something is asynchronous', async () => {
     const { receiver } = watch()
     // The first request starts the processing.
     expect(await replyTo(receiver, signedRequest())).toMatchObject({ status: 202 })
   })
 
-  it('goes through a handle that someone wrapped around that of the receiver', async () => {
+  it('goes through a wrapper around the receiver’s handle', async () => {
     const { receiver } = watch()
     const seen: number[] = []
     const wrapped: typeof receiver = {
@@ -104,14 +104,14 @@ describe('replyTo', () => {
     expect(seen).toEqual([202])
   })
 
-  it('answers 500 when a wrapped handle fails', async () => {
+  it('returns 500 if a wrapped handle fails', async () => {
     const { receiver } = watch()
     const wrapped: typeof receiver = { ...receiver, handle: () => Promise.reject(new Error('wrapped badly')) }
     const reply = await replyTo(wrapped, signedRequest())
     expect(reply).toMatchObject({ status: 500, body: expect.stringContaining('internal_error') })
   })
 
-  it('answers 500 when a wrapped handle throws at once', async () => {
+  it('returns 500 if a wrapped handle throws synchronously', async () => {
     const wrapped = {
       handle(): Promise<WebhookReply> {
         throw new Error('wrapped badly')
@@ -138,14 +138,14 @@ describe('replyTo', () => {
   it.each([
     ['at once', () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
     ['later', async () => ({ outcome: 'unavailable', code: 'of_a_later_version' })],
-    ['as a time that is no number', () => ({ outcome: 'in_flight', retryAfterMs: 1n })],
-  ])('answers 500 when an inbox answers what core does not know, %s', async (_, accept) => {
+    ['as a time that is not a number', () => ({ outcome: 'in_flight', retryAfterMs: 1n })],
+  ])('returns 500 if an inbox returns a result unknown to core, %s', async (_, accept) => {
     const { receiver } = watch({ inbox: { ...memoryInbox(), accept: accept as never } })
     const reply = await replyTo(receiver, signedRequest())
     expect(reply.status).toBe(500)
   })
 
-  it('answers 500 when a reader of the body gives nothing', async () => {
+  it('returns 500 if a body reader returns nothing', async () => {
     const { receiver } = watch()
     const reply = await receiver.handle({ ...signedRequest(), body: (() => {}) as unknown as ReadBody })
     expect(reply.status).toBe(500)

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { ABORT, AttemptContext, createAttempt } from './attempt.ts'
 
 describe('an attempt', () => {
-  it('gives one signal, made when it is first asked for', () => {
+  it('returns one signal, made at the first access', () => {
     const attempt = createAttempt(3)
     expect(attempt.number).toBe(3)
     const { signal } = attempt
@@ -10,7 +10,7 @@ describe('an attempt', () => {
     expect(attempt.signal).toBe(signal)
   })
 
-  it('aborts a signal that was asked for before, with the reason', () => {
+  it('aborts a signal that was already accessed, with the reason', () => {
     const attempt = createAttempt(1)
     const { signal } = attempt
     const reason = ABORT.leaseLost()
@@ -19,7 +19,7 @@ describe('an attempt', () => {
     expect(signal.reason).toBe(reason)
   })
 
-  it('gives an aborted signal when it is first asked for later', () => {
+  it('returns an aborted signal at a later first access', () => {
     const attempt = createAttempt(1)
     const reason = ABORT.drained()
     attempt.abort(reason)
@@ -38,7 +38,7 @@ describe('an attempt', () => {
     expect(attempt.signal.reason).toBe(first)
   })
 
-  it('calls a listener at once when it was withdrawn before', () => {
+  it('calls a listener at once if it was already withdrawn', () => {
     const attempt = createAttempt(1)
     const reason = ABORT.drained()
     attempt.abort(reason)
@@ -47,7 +47,7 @@ describe('an attempt', () => {
     expect(listener.mock.calls).toEqual([[reason]])
   })
 
-  it('calls every listener, in their order', () => {
+  it('calls every listener, in order', () => {
     const attempt = createAttempt(1)
     const called: string[] = []
     for (const name of ['first', 'second', 'third']) attempt.onAbort(() => void called.push(name))
@@ -57,7 +57,7 @@ describe('an attempt', () => {
     expect(called).toEqual(['first', 'second', 'third', 'late'])
   })
 
-  it('names why it was withdrawn by a code', () => {
+  it('has a code for the reason it was withdrawn', () => {
     expect(ABORT.leaseLost().code).toBe('lease_lost')
     expect(ABORT.drained().code).toBe('drain_timeout')
   })

@@ -25,7 +25,7 @@ it('names an event and its bytes', async () => {
   })
 })
 
-it('takes the namespace from the option or from the request', async () => {
+it('gets the namespace from the option or from the request', async () => {
   expect(await deliver({ namespace: 'n' })).toMatchObject({
     namespace: 'n',
     key: await eventKey('n', 'evt_1'),
@@ -41,7 +41,7 @@ it('refuses a namespace that is not a string: all tenants would share their ids'
   expect(() => deliver({ namespace: () => undefined as unknown as string })).toThrow('it returned undefined')
 })
 
-it('gives an event its place among those of its key', async () => {
+it('gives an event its position among those of its key', async () => {
   expect(await deliver({ serializeBy: one => one.type })).toMatchObject({
     order: { key: 'a.b', createdAt: Date.UTC(2026, 0, 1) },
   })
@@ -57,12 +57,12 @@ it.each([
   ['object', () => ({ key: 'k' })],
   ['a promise: it must not be asynchronous', async () => 'k'],
   ['a promise: it must not be asynchronous', async () => Promise.reject(new Error('late'))],
-])('refuses a key to serialise by that is not a string: %s', async (got, serializeBy) => {
+])('refuses a serializeBy key that is not a string: %s', async (got, serializeBy) => {
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(ConfigurationError)
   expect(() => deliver({ serializeBy: serializeBy as never })).toThrow(
     `Option 'serializeBy': the function must return a string, or undefined for no order; it returned ${got}`,
   )
-  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  // Node reports an unhandled rejection at the end of the turn, and that fails the test run.
   await new Promise(resolve => setImmediate(resolve))
 })
 
@@ -77,7 +77,7 @@ it('passes on waitUntil', async () => {
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-it('keeps the trace context of the headers, or the one that the observer prefers', async () => {
+it('keeps the headers’ trace context, or the one that the observer prefers', async () => {
   const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
   const request = { headers, context: 0 }
   const trace = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
@@ -96,7 +96,7 @@ it('keeps the trace context of the headers, or the one that the observer prefers
   expect(asked).toEqual([trace, undefined])
 })
 
-it('has no trace context for a header that is none', async () => {
+it('has no trace context for an invalid header', async () => {
   const headers = { traceparent: 'x', tracestate: 'vendor=1' }
   expect(await createDeliveryFactory(plain)(event, body, { headers, context: 0 })).not.toHaveProperty('trace')
 })

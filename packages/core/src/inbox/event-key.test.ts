@@ -17,7 +17,7 @@ it('keeps namespace and id apart', async () => {
   expect(new Set(keys).size).toBe(pairs.length)
 })
 
-it('gives the same key for the same event, on every runtime and in every version', async () => {
+it('returns the same key for the same event, on every runtime and in every version', async () => {
   expect(await eventKey('', 'evt_1')).toBe('yZXCf29M6lVHjxnFSPylZg')
   expect(await eventKey('ws', 'evt_1')).toBe(await eventKey('ws', 'evt_1'))
 })

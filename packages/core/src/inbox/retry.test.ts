@@ -7,7 +7,7 @@ describe('the retry policy', () => {
     expect(resolveRetry()).toEqual({ attempts: 5, minDelayMs: 1000, maxDelayMs: 300_000, factor: 4 })
   })
 
-  it('takes what an inbox prefers, and over that what the user says', () => {
+  it('prefers the user’s options to the inbox’s defaults', () => {
     const inbox = { attempts: 8, minDelayMs: 5000 }
     expect(resolveRetry({}, inbox)).toEqual({ attempts: 8, minDelayMs: 5000, maxDelayMs: 300_000, factor: 4 })
     expect(resolveRetry({ attempts: 2, minDelay: '2s', maxDelay: '60s', factor: 1.5 }, inbox)).toEqual({
@@ -18,11 +18,11 @@ describe('the retry policy', () => {
     })
   })
 
-  it('lengthens the default longest delay to the shortest one', () => {
+  it('raises the default maximum delay to the minimum delay', () => {
     expect(resolveRetry({ minDelay: '10m' })).toMatchObject({ minDelayMs: 600_000, maxDelayMs: 600_000 })
   })
 
-  it('takes the bounds themselves', () => {
+  it('accepts the bounds themselves', () => {
     expect(resolveRetry({ attempts: 1, factor: 1, minDelay: '1ms', maxDelay: '7d' })).toMatchObject({
       attempts: 1,
     })
@@ -61,7 +61,7 @@ describe('the delay before the next attempt', () => {
   const delays = (random: number) =>
     [1, 2, 3, 4, 5].map(n => retryDelayMs(new Error(), n, policy, () => random))
 
-  it('grows by the factor up to the longest, and ends with the attempts', () => {
+  it('grows by the factor up to the maximum, and ends with the attempts', () => {
     expect(delays(1)).toEqual([1000, 4000, 16_000, 20_000, undefined])
   })
 
@@ -83,7 +83,7 @@ describe('the delay before the next attempt', () => {
     expect(retryDelayMs(new NonRetryableError('no'), 1, policy)).toBeUndefined()
   })
 
-  it('is what the handler asked for, a week at most, while attempts are left', () => {
+  it('is the one that the handler requested, at most a week, while attempts are left', () => {
     expect(retryDelayMs(new RetryAfterError('later', '90s'), 1, policy)).toBe(90_000)
     expect(retryDelayMs(new RetryAfterError('later', '0s'), 1, policy)).toBe(0)
     expect(retryDelayMs(new RetryAfterError('later', '64.57s'), 1, policy)).toBe(64_570)
@@ -92,7 +92,7 @@ describe('the delay before the next attempt', () => {
     expect(retryDelayMs(new RetryAfterError('later', '90s'), 5, policy)).toBeUndefined()
   })
 
-  it('is the longest that one of several failed handlers asked for', () => {
+  it('is the longest that any of several failed handlers requested', () => {
     const errors = [
       new RetryAfterError('soon', '30s'),
       new Error('other'),

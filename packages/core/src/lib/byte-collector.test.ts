@@ -4,13 +4,13 @@ import { ByteCollector } from './byte-collector.ts'
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (taken: Uint8Array) => new TextDecoder().decode(taken)
 
-it('gives nothing when nothing was added', () => {
+it('returns nothing if nothing was added', () => {
   const collector = new ByteCollector()
   expect(collector.length).toBe(0)
   expect(collector.take()).toEqual(new Uint8Array(0))
 })
 
-it('gives a single chunk as it is, without a copy', () => {
+it('returns a single chunk unchanged, without a copy', () => {
   const collector = new ByteCollector()
   const chunk = bytes('hello')
   collector.add(chunk)
@@ -25,7 +25,7 @@ it('joins chunks in order, empty ones included', () => {
   expect(text(collector.take())).toBe('abcdef')
 })
 
-it('keeps what it has when its memory has to grow', () => {
+it('keeps its bytes when its memory grows', () => {
   const collector = new ByteCollector()
   const parts = Array.from({ length: 3000 }, (_, i) => `${i},`)
   for (const part of parts) collector.add(bytes(part))
@@ -41,12 +41,12 @@ it('copies a chunk that is a window on a larger buffer', () => {
   expect(text(collector.take()).slice(2)).toBe('ef')
 })
 
-it('holds many tiny chunks in one piece of memory, at most twice their size', () => {
+it('holds many tiny chunks in one buffer, at most twice their size', () => {
   const collector = new ByteCollector()
   for (let i = 0; i < 100_000; i++) collector.add(new Uint8Array([i]))
   const taken = collector.take()
   expect(taken.length).toBe(100_000)
-  // The next power of two: memory that grew by each chunk would be copied 100,000 times.
+  // The next power of two. Memory that grew with each chunk would be copied 100,000 times.
   expect(taken.buffer.byteLength).toBe(131_072)
   expect(taken[99_999]).toBe(99_999 % 256)
 })

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('settles like the promise when that is in time, and leaves no timer', async () => {
+it('settles like a promise that is in time, and leaves no timer', async () => {
   await expect(withDeadline(Promise.resolve(1), { operation: 'x', ms: 10 })).resolves.toBe(1)
   await expect(withDeadline(Promise.reject(new Error('no')), { operation: 'x', ms: 10 })).rejects.toThrow(
     'no',
@@ -18,7 +18,7 @@ it('settles like the promise when that is in time, and leaves no timer', async (
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('rejects when the promise does not settle in time, naming what was slow', async () => {
+it('rejects if the promise does not settle in time, naming the slow operation', async () => {
   const waiting = withDeadline(new Promise(() => {}), { operation: 'store.claim', ms: 1000 })
   const rejected = expect(waiting).rejects.toThrow('store.claim did not answer within 1000 ms')
   await vi.advanceTimersByTimeAsync(999)
@@ -36,7 +36,7 @@ it('names the time in whole milliseconds', async () => {
   await rejected
 })
 
-it('hands over a value that comes too late, and only such a one', async () => {
+it('passes on a value that arrives too late, and only such a value', async () => {
   const late = vi.fn()
   let answer: (value: string) => void = () => {}
   const slow = withDeadline(new Promise<string>(resolve => (answer = resolve)), {
@@ -54,7 +54,7 @@ it('hands over a value that comes too late, and only such a one', async () => {
   expect(late).toHaveBeenCalledTimes(1)
 })
 
-it('does not mind a value or a failure that comes too late when nobody asked for it', async () => {
+it('ignores a late value or failure without a late callback', async () => {
   const faults: unknown[] = []
   const note = (fault: unknown) => void faults.push(fault)
   process.on('unhandledRejection', note)
@@ -75,7 +75,7 @@ it('does not mind a value or a failure that comes too late when nobody asked for
   expect(faults).toEqual([])
 })
 
-it('takes an answer that came in time to a process that was itself held up', async () => {
+it('accepts an answer that arrived in time at a process that was itself blocked', async () => {
   vi.useRealTimers()
   const code =
     "const { parentPort: port } = require('worker_threads'); port.on('message', text => port.postMessage(text))"
@@ -84,7 +84,7 @@ it('takes an answer that came in time to a process that was itself held up', asy
   const answer = once(echo, 'message').then(([text]) => text)
   const waiting = withDeadline(answer, { operation: 'x', ms: 50 })
   echo.postMessage('in time')
-  // After an immediate, the event loop comes to its timers before it looks at the network.
+  // After an immediate, the event loop runs timers before it polls the network.
   await new Promise(setImmediate)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
   await expect(waiting).resolves.toBe('in time')

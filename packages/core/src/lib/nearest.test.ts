@@ -13,22 +13,22 @@ test.each([
   ['conversation.resolvd', 'conversation.resolved'],
   ['conversation_resolved', 'conversation.resolved'],
   ['conversaton.*', 'conversation.*'],
-])('%s is taken for %s', (name, expected) => {
+])('%s is a misspelling of %s', (name, expected) => {
   expect(nearest(name, NAMES)).toBe(expected)
 })
 
 test.each(['call.started', 'x', '', 'message.delivered', 'conversation.assigned', 'x'.repeat(1_000_000)])(
-  '%j is like none',
+  '%j resembles no name',
   name => {
     expect(nearest(name, NAMES)).toBeUndefined()
   },
 )
 
-test('a name is no misspelling of itself', () => {
+test('a name is not a misspelling of itself', () => {
   expect(nearest('path', ['path'])).toBeUndefined()
 })
 
-test('the nearest of several wins, the first among equals', () => {
+test('the nearest of several wins, or the first of equals', () => {
   expect(nearest('secretUr', ['secret', 'secretUrl'])).toBe('secretUrl')
   expect(nearest('ab', ['aa', 'bb'])).toBe('aa')
 })

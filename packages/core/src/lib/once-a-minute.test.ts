@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('writes the first report at once, and the count of a burst that ended after a minute', () => {
+it('writes the first report at once, and the count of an ended burst after a minute', () => {
   const { report, written } = reporting()
   for (let i = 0; i < 1000; i++) report('a', `evt_${i}`)
   expect(written).toEqual([['evt_0', '', 1]])
@@ -37,7 +37,7 @@ it('sets no timer for a single report', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('writes a flood that goes on once a minute, each reason by itself', () => {
+it('writes a continuing flood once a minute, each reason separately', () => {
   const { report, written } = reporting()
   for (let second = 0; second < 180; second++) {
     report('a', `at ${second}`)
@@ -53,7 +53,7 @@ it('writes a flood that goes on once a minute, each reason by itself', () => {
   ])
 })
 
-it('gives the count to the next report where the timer never fires, as on Workers', () => {
+it('adds the count to the next report if the timer never fires, as on Workers', () => {
   vi.useRealTimers()
   vi.useFakeTimers({ toFake: ['performance'] })
   const { report, written } = reporting()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createTokens } from './tokens.ts'
 
-it('gives no token twice, from several sources either', () => {
+it('never repeats a token, even across several sources', () => {
   const [one, other] = [createTokens(), createTokens()]
   expect(new Set([one(), one(), other(), other()]).size).toBe(4)
 })

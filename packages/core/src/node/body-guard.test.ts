@@ -20,7 +20,7 @@ function listenersOf(stream: Readable): readonly number[] {
   return EVENTS.map(event => stream.listenerCount(event))
 }
 
-/** Pieces that `stream` is handed on in. */
+/** Collects the pieces in which the guard passes on `stream`. */
 async function piecesOf(stream: Readable): Promise<readonly Uint8Array[]> {
   const pieces: Uint8Array[] = []
   const body = guard(stream).on('data', piece => pieces.push(piece as Uint8Array))
@@ -29,7 +29,7 @@ async function piecesOf(stream: Readable): Promise<readonly Uint8Array[]> {
 }
 
 describe('joining', () => {
-  it('hands a thousand small chunks on as few pieces of 16 KiB', async () => {
+  it('passes on a thousand small chunks as a few pieces of 16 KiB', async () => {
     const sent = Buffer.from(Array.from({ length: 40_000 }, (_, i) => i % 251))
     const pieces = await piecesOf(Readable.from(Array.from(sent, byte => Buffer.of(byte))))
     expect(pieces.map(({ length }) => length)).toEqual([16_384, 16_384, 7232])
@@ -83,13 +83,13 @@ describe.each([
       (stream: PassThrough) => stream.destroy(new Error('no')),
     ],
     [
-      'gives strings',
+      'emits strings',
       'body_unavailable',
       expect.stringContaining('a stream of strings'),
       (stream: PassThrough) => stream.setEncoding('utf8').write('text'),
     ],
     [
-      'gives too much',
+      'emits too much',
       'body_too_large',
       'over 100 bytes',
       (stream: PassThrough) => stream.write(Buffer.alloc(101)),
@@ -108,7 +108,7 @@ describe.each([
         .map((count, i) => count - (before[i] ?? 0))
         .filter((more, i) => EVENTS[i] !== 'error' && more !== 0),
     ).toEqual([])
-    // A client that is gone leaves nothing at all.
+    // A closed connection leaves nothing at all.
     if (code === 'body_aborted') expect(left).toEqual(before)
   })
 
@@ -122,12 +122,12 @@ describe.each([
   it.each([
     ['flows', () => {}],
     ['somebody watches', (stream: Readable) => stream.on('readable', () => {})],
-  ])('stops reading at the limit where the stream %s', async (__, before) => {
+  ])('stops reading at the limit if the stream %s', async (__, before) => {
     let taken = 0
     const endless = new Readable({
       read() {
         taken++
-        // Ends at some point, so that this fails instead of hanging if nothing stops it.
+        // Ends after a while, so that this test fails instead of hanging if nothing stops it.
         this.push(taken === 10_000 ? null : Buffer.alloc(1000))
       },
     })
@@ -137,7 +137,7 @@ describe.each([
     expect(taken).toBeLessThan(100)
   })
 
-  it('is read where somebody paused the stream', async () => {
+  it('is read even if somebody paused the stream', async () => {
     const stream = Readable.from([Buffer.from('sent')]).pause()
     await once(new PassThrough().end().resume(), 'close')
     expect(String(Buffer.from((await read(stream)) as Uint8Array))).toBe('sent')

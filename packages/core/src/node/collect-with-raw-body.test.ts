@@ -25,7 +25,7 @@ it.each([
   expect(refusal).toMatchObject({ code, cause: { type } })
 })
 
-it('takes any other error for a body that cannot be had', async () => {
+it('treats any other error as an unavailable body', async () => {
   const cause = new Error('of the stream')
   const broken = new PassThrough().on('close', () => {})
   setImmediate(() => broken.destroy(cause))

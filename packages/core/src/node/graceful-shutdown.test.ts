@@ -9,7 +9,7 @@ function receiverWith(logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() })
   return Object.assign(createReceiver({ secret, logger }), { logger })
 }
 
-it('refuses wrong options, and says what to write', () => {
+it('refuses wrong options, and gives the fix', () => {
   const receiver = receiverWith()
   const server = createServer()
   for (const [options, text] of [
@@ -24,7 +24,7 @@ it('refuses wrong options, and says what to write', () => {
   expect(process.listenerCount('SIGTERM')).toBe(0)
 })
 
-it('refuses an app that is no server, and what is no receiver', () => {
+it('refuses an app that is not a server, and a value that is not a receiver', () => {
   const app = Object.assign(() => {}, { listen() {}, use() {} })
   expect(() => gracefulShutdown(receiverWith(), app as never)).toThrow(
     /Option 'server': must be the result of app.listen\(\)/,

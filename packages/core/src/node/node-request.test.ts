@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-/** Result of `read` for a real request that `send` sends. */
+/** Returns the result of `read` for a real request sent by `send`. */
 function received<T>(
   read: (request: IncomingMessage) => T,
   send: (client: ReturnType<typeof httpRequest>) => void,
@@ -35,7 +35,7 @@ function received<T>(
   })
 }
 
-it('gives the bytes of the stream', async () => {
+it('returns the bytes of the stream', async () => {
   const bytes = await received(
     request => readRawBody(request, limits),
     client => client.end(Buffer.of(1, 2, 0xff)),
@@ -43,7 +43,7 @@ it('gives the bytes of the stream', async () => {
   expect(Uint8Array.from(bytes as Uint8Array)).toEqual(Uint8Array.of(1, 2, 0xff))
 })
 
-it('gives the bytes also to whoever awaits them after the end, and as often as that is done', async () => {
+it('returns the bytes even if awaited after the end, any number of times', async () => {
   const answers = await received(
     async request => {
       const reading = readRawBody(request, limits)
@@ -55,7 +55,7 @@ it('gives the bytes also to whoever awaits them after the end, and as often as t
   expect(answers.map(String)).toEqual(['sent', 'sent', 'sent'])
 })
 
-it('calls nobody back before the call that asks has returned', async () => {
+it('never calls back synchronously', async () => {
   const order = await received(
     async request => {
       const reading = Promise.resolve(readRawBody(request, limits))
@@ -71,7 +71,7 @@ it('calls nobody back before the call that asks has returned', async () => {
   expect(order).toEqual(['asked', 'sent'])
 })
 
-it.each(['rawBody', 'body'])('gives the bytes that something kept in %s, without reading', async property => {
+it.each(['rawBody', 'body'])('returns the bytes kept in %s, without reading', async property => {
   const kept = Buffer.from('kept')
   const bytes = await received(
     request => readRawBody(Object.assign(request, { [property]: kept }), limits),
@@ -80,7 +80,7 @@ it.each(['rawBody', 'body'])('gives the bytes that something kept in %s, without
   expect(bytes).toBe(kept)
 })
 
-it('does not take a parsed body for bytes', async () => {
+it('does not treat a parsed body as bytes', async () => {
   const bytes = await received(
     request => readRawBody(Object.assign(request, { body: { parsed: true } }), limits),
     client => client.end('sent'),
@@ -88,7 +88,7 @@ it('does not take a parsed body for bytes', async () => {
   expect(String(bytes)).toBe('sent')
 })
 
-it('refuses at once what something else has read', async () => {
+it('refuses at once a stream that something else has read', async () => {
   const refusal = await received(
     async request => {
       for await (const _ of request);
@@ -129,7 +129,7 @@ it.each([
     'is watched by somebody who reads as well',
     (request: IncomingMessage) => request.on('readable', () => request.read()),
   ],
-])('gives the bytes of a stream that %s before', async (_, before) => {
+])('returns the bytes of a stream that %s before', async (_, before) => {
   const sent = Buffer.alloc(100_000, 'x')
   const bytes = await received(
     async request => {
@@ -144,7 +144,7 @@ it.each([
   expect(Buffer.compare(bytes as Uint8Array, sent)).toBe(0)
 })
 
-it('gives the bytes of a stream that was paused for a while', async () => {
+it('returns the bytes of a stream that was paused for a while', async () => {
   const bytes = await received(
     async request => {
       request.pause()
@@ -156,7 +156,7 @@ it('gives the bytes of a stream that was paused for a while', async () => {
   expect(String(bytes)).toBe('sent')
 })
 
-it('stops at the limit where somebody watches the stream', async () => {
+it('stops at the limit even if somebody watches the stream', async () => {
   const refusal = await received(
     request =>
       readRawBody(
@@ -179,7 +179,7 @@ it('leaves the rest of a body that is too large with its sender', async () => {
   expect(isFlowing).toBe(false)
 })
 
-it('refuses at once what gives text and no bytes, and says so', async () => {
+it('refuses at once a stream of text, and says so', async () => {
   const refusal = await received(
     request => readRawBody(request.setEncoding('utf8'), limits),
     client => client.end('sent'),
@@ -190,7 +190,7 @@ it('refuses at once what gives text and no bytes, and says so', async () => {
   })
 })
 
-it('gives up a request that declares 300 bytes and sends none', async () => {
+it('gives up on a request that declares 300 bytes and sends none', async () => {
   const refusal = await received(
     request => readRawBody(request, { maxBytes: 1000, timeoutMs: 50 }),
     client => {
@@ -201,7 +201,7 @@ it('gives up a request that declares 300 bytes and sends none', async () => {
   expect(refusal).toMatchObject({ code: 'body_timeout', detail: '0 bytes in 50 ms' })
 })
 
-it('refuses at once what declares too much', async () => {
+it('refuses at once a body that declares too much', async () => {
   const refusal = await received(
     request => readRawBody(request, limits),
     client => {
@@ -241,14 +241,14 @@ it('refuses a body that is not as long as it declares', async () => {
   })
 })
 
-it.each(['', '-5', '+5', '5e0', '0x5'])('does not take %j for a declared length', async length => {
+it.each(['', '-5', '+5', '5e0', '0x5'])('does not treat %j as a declared length', async length => {
   const stream = Object.assign(Readable.from([Buffer.from('whole')]), {
     headers: { 'content-length': length },
   })
   expect(String(await readRawBody(stream as unknown as IncomingMessage, limits))).toBe('whole')
 })
 
-it('refuses text that a hook put in the place of the bytes', async () => {
+it('refuses text that a hook substituted for the bytes', async () => {
   const text = Readable.from(['one', 'two']) as unknown as IncomingMessage
   expect(await readRawBody(text, limits)).toMatchObject({
     code: 'body_unavailable',
@@ -258,13 +258,13 @@ it('refuses text that a hook put in the place of the bytes', async () => {
   expect(String(await readRawBody(bytes, limits))).toBe('onetwo')
 })
 
-it('captureRawBody as a middleware says where it belongs, instead of never going on', () => {
+it('captureRawBody as a middleware throws with the fix, instead of hanging', () => {
   expect(() => captureRawBody({} as IncomingMessage, {}, (() => {}) as never)).toThrow(
     'express.json({ verify: captureRawBody })',
   )
 })
 
-it('lets a request go of what its bytes were read for', async () => {
+it('releases a request once its bytes are read', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const requests: IncomingMessage[] = []
@@ -286,7 +286,7 @@ it('lets a request go of what its bytes were read for', async () => {
   expect(requests).toHaveLength(1)
 })
 
-it('keeps no process for the time limit of a body that is there', async () => {
+it('does not keep a process alive for the time limit of a complete body', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
   const timeoutMs = 54_321
   await received(
@@ -298,7 +298,7 @@ it('keeps no process for the time limit of a body that is there', async () => {
   timers.mockRestore()
 })
 
-it('gives the bytes to both where a request is read for two', async () => {
+it('returns the bytes to both readers if a request is read twice', async () => {
   const results = await received(
     request => Promise.all([readRawBody(request, limits), readRawBody(request, limits)]),
     client => client.end('sent'),
@@ -306,13 +306,13 @@ it('gives the bytes to both where a request is read for two', async () => {
   expect(results.map(String)).toEqual(['sent', 'sent'])
 })
 
-it('gives the bytes once to who reads a request again after the time was up', async () => {
+it('returns the bytes once to a second read after a timeout', async () => {
   let sendBody = (): void => {}
   const results = await received(
     async request => {
       const first = await readRawBody(request, { ...limits, timeoutMs: 50 })
       sendBody()
-      // The first read discards bytes that have come: none had.
+      // The first read discards bytes that have arrived, but none had.
       return [first, await readRawBody(request, limits)]
     },
     client => {
@@ -327,14 +327,14 @@ it('gives the bytes once to who reads a request again after the time was up', as
 const wrappers: Record<string, (request: IncomingMessage) => IncomingMessage> = {
   'an object that inherits from the request': request => Object.create(request) as IncomingMessage,
   'a proxy': request => new Proxy(request, {}),
-  'a proxy that binds what it gives': request =>
+  'a proxy that binds what it returns': request =>
     new Proxy(request, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name)
         return typeof value === 'function' ? value.bind(target) : value
       },
     }),
-  'a proxy that keeps apart what is set on it': request => {
+  'a proxy that stores properties separately': request => {
     const own = new Map<PropertyKey, unknown>()
     return new Proxy(request, {
       get: (target, name) => (own.has(name) ? own.get(name) : Reflect.get(target, name)),
@@ -343,7 +343,7 @@ const wrappers: Record<string, (request: IncomingMessage) => IncomingMessage> = 
   },
 }
 
-it.each(Object.entries(wrappers))('gives the bytes also through %s', async (_, wrap) => {
+it.each(Object.entries(wrappers))('returns the bytes even through %s', async (_, wrap) => {
   const bytes = await received(
     request => readRawBody(wrap(request), limits),
     client => {

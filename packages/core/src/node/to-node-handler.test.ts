@@ -46,7 +46,7 @@ async function listen(listener: Listener): Promise<{ server: Server; port: numbe
   return { server, port, url: `http://127.0.0.1:${port}/` }
 }
 
-/** A receiver on a real socket, with a store that counts what is asked of it. */
+/** Starts a receiver on a real socket, with a store that counts its calls. */
 async function serve(
   options: Partial<ReceiverOptions> = {},
   before: (request: IncomingMessage) => void = () => {},
@@ -64,7 +64,7 @@ async function serve(
   return { ...watched, store, port, url, server, headers }
 }
 
-/** Writes text to a raw socket and answers what came back until it closed. */
+/** Writes text to a raw socket and returns what came back until it closed. */
 async function raw(port: number, write: (socket: ReturnType<typeof connect>) => void): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   leftovers.push(() => socket.destroy())
@@ -91,7 +91,7 @@ const head = (headers: Record<string, string>, ...more: string[]) =>
   ].join('\r\n')
 
 describe('a Node handler', () => {
-  it('answers over a real socket and keeps the connection', async () => {
+  it('replies over a real socket and keeps the connection', async () => {
     const { url, headers } = await serve()
     const reply = await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })
     expect(reply.status).toBe(202)
@@ -109,7 +109,7 @@ describe('a Node handler', () => {
     await receiver.close()
   })
 
-  it('keeps the AsyncLocalStorage of the request for what follows the body', async () => {
+  it('keeps the request’s AsyncLocalStorage after the body was read', async () => {
     const tenants = new AsyncLocalStorage<string>()
     const namespace = () => String(tenants.getStore())
     const { receiver, seen } = watch({ namespace } as never)
@@ -125,7 +125,7 @@ describe('a Node handler', () => {
         'Connection: close',
       )
       socket.write(fields)
-      // The rest comes in a packet of its own, which Node reads outside the request.
+      // The rest arrives in a separate packet, which Node reads outside the request.
       setTimeout(() => {
         socket.write(`${eventBody().length.toString(16)}\r\n${eventBody()}\r\n0\r\n\r\n`)
       }, 50)
@@ -170,9 +170,9 @@ describe('a Node handler', () => {
     expect(store.claim).not.toHaveBeenCalled()
   })
 
-  it('refuses a body that is declared too large before it is read, and closes the connection', async () => {
+  it('refuses a body that declares too large a length before reading it, and closes the connection', async () => {
     const { port, headers, store } = await serve({ bodyLimit: 1000 })
-    // The body is never sent: a reader of it would answer 408.
+    // The body is never sent: reading it would end in 408.
     const received = await raw(port, socket => socket.write(head(headers(), 'Content-Length: 5000')))
     expect(received).toMatch(/^HTTP\/1\.1 413 /)
     expect(received.toLowerCase()).toContain('connection: close')
@@ -189,7 +189,7 @@ describe('a Node handler', () => {
     expect(store.claim).not.toHaveBeenCalled()
   })
 
-  it('lets nobody upload for ever after it has answered', async () => {
+  it('does not let anyone upload forever after its reply', async () => {
     const { port, headers } = await serve({ bodyLimit: 1000 })
     let written = 0
     const received = await raw(port, socket => {
@@ -214,7 +214,7 @@ describe('a Node handler', () => {
       (rest: string) => `${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`,
     ],
   ])(
-    'reads on for a while after it has answered, so that the sender gets to read the answer: a size %s',
+    'reads on for a while after its reply, so that the sender can read it: a size %s',
     async (_, declare, begin, framed) => {
       const { port, headers, server } = await serve({ bodyLimit: 1000 })
       const read = new Promise<number>(resolve =>
@@ -223,7 +223,7 @@ describe('a Node handler', () => {
       const size = 300_000
       const received = await raw(port, socket => {
         socket.write(head(headers(), declare(size)) + begin)
-        // The rest of the body follows the answer, as that of a sender does who has not looked yet.
+        // The rest of the body follows the reply, as with a sender that has not looked yet.
         socket.once('data', () => socket.write(framed('x'.repeat(size))))
       })
       expect(received).toMatch(/^HTTP\/1\.1 413 /)
@@ -231,7 +231,7 @@ describe('a Node handler', () => {
     },
   )
 
-  it('gives up a body that stalls', async () => {
+  it('gives up on a body that stalls', async () => {
     const { port, headers, store } = await serve({ bodyTimeout: '100ms' })
     const received = await raw(port, socket => socket.write(`${head(headers(), 'Content-Length: 50')}half`))
     expect(received).toMatch(/^HTTP\/1\.1 408 /)
@@ -239,7 +239,7 @@ describe('a Node handler', () => {
     expect(store.claim).not.toHaveBeenCalled()
   })
 
-  it('counts an upload that breaks off, and asks the store nothing', async () => {
+  it('refuses an upload that is cut off, without calling the store', async () => {
     const { port, headers, store, seen } = await serve()
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
@@ -260,7 +260,7 @@ describe('a Node handler', () => {
     expect(await reply.json()).toMatchObject({ code: 'json_invalid' })
   })
 
-  it('answers other methods 405', async () => {
+  it('returns 405 to other methods', async () => {
     const { url } = await serve()
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
       const reply = await fetch(url, { method })
@@ -268,7 +268,7 @@ describe('a Node handler', () => {
     }
   })
 
-  it('writes no body to HEAD, where Node may refuse one', async () => {
+  it('writes no body for HEAD, for which Node may refuse one', async () => {
     const { receiver } = watch()
     const handler = toNodeHandler(receiver as never)
     const server = createServer({ rejectNonStandardBodyWrites: true }, handler).listen(0, '127.0.0.1')
@@ -305,7 +305,7 @@ describe('a Node handler', () => {
     expect(warned).not.toHaveBeenCalled()
   })
 
-  it('keeps no stream of HTTP/2 whose body was refused, while its connection lasts', async () => {
+  it('does not keep an HTTP/2 stream whose body was refused while its connection lasts', async () => {
     const { receiver } = watch({ bodyLimit: 100 })
     const server = createHttp2Server(toNodeHandler(receiver as never) as never).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -332,7 +332,7 @@ describe('a Node handler', () => {
     expect(session.destroyed).toBe(false)
   })
 
-  it('does not mind a header called __proto__', async () => {
+  it('accepts a header called __proto__', async () => {
     const { port, headers } = await serve()
     const received = await raw(port, socket =>
       socket.write(
@@ -342,7 +342,7 @@ describe('a Node handler', () => {
     expect(received).toMatch(/^HTTP\/1\.1 202 /)
   })
 
-  it('answers a sender that waits for 100 Continue', async () => {
+  it('replies to a sender that waits for 100 Continue', async () => {
     const { port, headers } = await serve()
     const status = await new Promise(resolve => {
       const client = httpRequest({
@@ -362,8 +362,8 @@ describe('a Node handler', () => {
   })
 })
 
-describe('bytes that somebody else read', () => {
-  it('are taken when they were kept exactly', async () => {
+describe('bytes that something else read', () => {
+  it('are used if they were kept exactly', async () => {
     for (const name of ['rawBody', 'body']) {
       const { url, headers } = await serve({}, request => {
         Object.assign(request, { [name]: Buffer.from(eventBody()) })
@@ -372,7 +372,7 @@ describe('bytes that somebody else read', () => {
     }
   })
 
-  it('are taken from rawBody before body', async () => {
+  it('are used from rawBody rather than body', async () => {
     const { url, headers } = await serve({}, request => {
       captureRawBody(request, undefined, Buffer.from(eventBody()))
       Object.assign(request, { body: Buffer.from('other') })
@@ -380,19 +380,19 @@ describe('bytes that somebody else read', () => {
     expect((await fetch(url, { method: 'POST', body: 'ignored', headers: headers() })).status).toBe(202)
   })
 
-  it('are not taken as text or as an object: then the stream is read', async () => {
+  it('are not used as text or as an object: the stream is read instead', async () => {
     const { url, headers } = await serve({}, request => {
       Object.assign(request, { body: {}, rawBody: 'text' })
     })
     expect((await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })).status).toBe(202)
   })
 
-  it('and kept nowhere are a 500 at once, with the line to move in the log', async () => {
+  it('and kept nowhere are a 500 at once, and the log names the line to move', async () => {
     const { logger, seen, receiver, store } = watchedWithStore()
     const handler = toNodeHandler(receiver as never)
     const { url } = await listen(async (request, response) => {
       for await (const _ of request) {
-        // Consumed, as a parser does.
+        // Consumed, as by a parser.
       }
       void handler(request, response)
     })
@@ -422,7 +422,7 @@ describe('bytes that somebody else read', () => {
 })
 
 describe('writing a reply', () => {
-  it('ends a response whose head was written and that nothing would end', async () => {
+  it('ends a response whose head was written but that nothing would end', async () => {
     const { receiver } = watch()
     const handler = toNodeHandler(receiver as never)
     const { port } = await listen((request, response) => {
@@ -435,7 +435,7 @@ describe('writing a reply', () => {
     expect(received).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('leaves a response alone that somebody has answered', async () => {
+  it('leaves a finished response alone', async () => {
     const { url } = await listen((request, response) => {
       response.end('mine')
       void writeReply(request, response, { status: 500, headers: {}, body: 'theirs' })
@@ -486,7 +486,7 @@ describe('the promise of a handler', () => {
     await vi.waitFor(() => expect(settled).toEqual([true]))
   })
 
-  it('settles when the sender is gone before the reply', async () => {
+  it('settles if the sender is gone before the reply', async () => {
     const { url, settled, handling } = await awaited()
     const { headers, body } = signedRequest() as {
       headers: Record<string, string>
@@ -507,7 +507,7 @@ describe('the promise of a handler', () => {
     await vi.waitFor(() => expect(settled).toEqual([true]))
   })
 
-  it('settles, and does not reject, where something else spoiled the response', async () => {
+  it('settles, and does not reject, if something else broke the response', async () => {
     const { url, settled } = await awaited(handler => (request, response) => {
       response.writeHead = () => {
         throw new Error('spoiled')
@@ -519,7 +519,7 @@ describe('the promise of a handler', () => {
   })
 })
 
-it('a host whose getter for the body throws does not keep a genuine event away', async () => {
+it('a host’s body getter that throws does not block a genuine event', async () => {
   const { receiver } = watch()
   const { url } = await listen((request, response) => {
     Object.defineProperty(request, 'body', {

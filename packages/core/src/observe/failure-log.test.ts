@@ -20,7 +20,7 @@ function logging(fullness: () => string | undefined | Promise<string | undefined
 }
 
 describe('a refusal', () => {
-  it('is explained in its own words or those of its code, with the page that has the fix', () => {
+  it('is explained by its own detail or its code, with a link to the fix', () => {
     const { log, lines } = logging(() => ' 9 events wait or run.')
     const cause = new Error('down')
     log.refused(new Refusal('signature_mismatch', { detail: 'no signature matches' }))
@@ -57,14 +57,14 @@ describe('a refusal', () => {
     ])
   })
 
-  it('of a full inbox waits for the figures of that, and does without them', async () => {
+  it('of a full inbox waits for its figures, and is logged without them if there are none', async () => {
     const { log, lines } = logging(async () => undefined)
     log.refused(new Refusal('capacity_exceeded', { detail: 'full' }))
     await vi.waitFor(() => expect(lines).toHaveLength(1))
     expect(lines[0]?.message).toBe(`Webhook refused with 503 capacity_exceeded: full.${SEE}`)
   })
 
-  it('that comes in a flood is reported once a minute with its number, also when the flood has ended', () => {
+  it('that comes in a flood is reported once a minute with a count, even after the flood has ended', () => {
     const { log, lines } = logging()
     const refusal = new Refusal('signature_malformed', { detail: 'no t' })
     for (let i = 0; i < 1000; i++) log.refused(refusal)
@@ -80,7 +80,7 @@ describe('a refusal', () => {
 describe('an outage', () => {
   const error = new Error('connection refused')
 
-  it('is one error with the cause that shows within two seconds, then one line with its length and the refused deliveries', () => {
+  it('is one error with the causes of its first two seconds, then one line with its length and the refused deliveries', () => {
     const { log, lines } = logging()
     const closed = new Error('Connection is closed')
     log.failed('extend', closed)
@@ -115,7 +115,7 @@ describe('an outage', () => {
     ])
   })
 
-  it('begins with a refusal where the inbox observes nothing', () => {
+  it('begins with a refusal if the inbox observes nothing', () => {
     const { log, lines } = logging()
     log.refused(new Refusal('inbox_unavailable', { cause: error }))
     vi.advanceTimersByTime(2000)
@@ -133,7 +133,7 @@ describe('an outage', () => {
     expect(lines.slice(1)).toMatchObject([{ level: 'error', fields: { code: 'store_down' } }])
   })
 
-  it('is told again when another cause shows, once a minute', () => {
+  it('is logged again if another cause appears, once a minute', () => {
     const { log, lines } = logging()
     for (let second = 0; second < 100; second++) {
       log.failed('claim', new Error(second < 30 ? 'ECONNREFUSED' : `LOADING ${second}`))
@@ -144,7 +144,7 @@ describe('an outage', () => {
     expect(causes).toEqual(['ECONNREFUSED', ['Error: ECONNREFUSED', ...more].join('; ')])
   })
 
-  it('is over only with something that was begun after the last failure', () => {
+  it('is over only after a success that began after the last failure', () => {
     const { log, lines } = logging()
     const before = performance.now()
     vi.advanceTimersByTime(10)
@@ -156,7 +156,7 @@ describe('an outage', () => {
     expect(lines.map(({ fields }) => fields['code'])).toEqual(['store_down', 'store_up'])
   })
 
-  it('is told with the next failure where no timer fires, as on Workers', () => {
+  it('is logged with the next failure if no timer fires, as on Workers', () => {
     vi.useRealTimers()
     vi.useFakeTimers({ toFake: ['performance'] })
     const { log, lines } = logging()
@@ -167,7 +167,7 @@ describe('an outage', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('that comes and goes is told again, and is over only once it stayed away for a minute', () => {
+  it('that recurs is logged again, and is over only after a minute without a failure', () => {
     const { log, lines } = logging()
     for (let second = 0; second < 120; second++) {
       log.failed('claim', error)
@@ -181,7 +181,7 @@ describe('an outage', () => {
   })
 })
 
-it('an id with other bytes is reported at once, and a flood of them once a minute with a count', () => {
+it('an id with different bytes is reported at once, and a flood of them once a minute with a count', () => {
   const { log, lines } = logging()
   for (let n = 1; n <= 300; n++) log.conflicted('it is not run again', { event: `evt_${n}`, type: 'a.b' })
   log.conflicted('it is run', { event: 'evt_dead', type: 'a.b' })

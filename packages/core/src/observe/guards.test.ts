@@ -32,7 +32,7 @@ it('an asynchronous logger that fails loses the line and nothing else', async ()
   }
   const guarded = guardLogger({ info: failed, warn: failed, error: failed })
   for (const level of ['info', 'warn', 'error'] as const) guarded[level]({}, 'text')
-  // An unhandled rejection is reported once a turn has ended, and fails the test run.
+  // Node reports an unhandled rejection at the end of the turn, and that fails the test run.
   await new Promise(resolve => setImmediate(resolve))
   expect(called).toBe(3)
 })
@@ -64,7 +64,7 @@ it('a logger keeps its this', () => {
   expect(logger.lines).toEqual(['kept'])
 })
 
-it('texts in a list of fields are as printable as a text alone', () => {
+it('texts in a list are escaped like a single text', () => {
   const lines: object[] = []
   const note = (fields: object) => void lines.push(fields)
   const guarded = guardLogger({ info: note, warn: note, error: note })

@@ -4,7 +4,7 @@ import { Observers } from './observers.ts'
 
 const received = { kind: 'received' } as const
 
-it('offers nothing to call while nothing listens', () => {
+it('has nothing to call while nothing listens', () => {
   const observers = new Observers(undefined, recordingLogger())
   expect(observers.observe).toBeUndefined()
   const leave = observers.add(() => {})
@@ -13,7 +13,7 @@ it('offers nothing to call while nothing listens', () => {
   expect(observers.observe).toBeUndefined()
 })
 
-it('calls each of them, although one throws', () => {
+it('calls each observer even if one throws', () => {
   const logger = recordingLogger()
   const seen: string[] = []
   const observers = new Observers(() => {
@@ -26,7 +26,7 @@ it('calls each of them, although one throws', () => {
   expect(logger.lines).toHaveLength(1)
 })
 
-it('takes out one that left, once, and keeps the others', () => {
+it('removes an observer that unsubscribed, once, and keeps the others', () => {
   const seen: string[] = []
   const observers = new Observers(() => seen.push('option'), recordingLogger())
   const leave = observers.add(() => seen.push('page'))

@@ -13,10 +13,10 @@ import type { Inbox, InboxStats, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createReceiver } from '../receiver/create-receiver.ts'
 
-/** The situations that the log of a receiver tells an operator, each with its level, its cause and the action. */
+/** Situations that a receiver's log reports to an operator, each with its level, cause and remedy. */
 const EMPTY: InboxStats = { pending: 0, active: 0, dead: 0, oldestPendingMs: 0 }
 
-/** A durable inbox whose answers are chosen. `run` hands it an event as its engine would. */
+/** Durable inbox with chosen results. `run` passes it an event as its engine would. */
 function durableInbox(answers: {
   accept?: () => AcceptResult
   stats?: () => MaybePromise<InboxStats>
@@ -56,7 +56,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a store or an inbox that is away', () => {
+describe('a store or an inbox that is down', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['performance'] })
   })
@@ -85,7 +85,7 @@ describe('a store or an inbox that is away', () => {
     ])
   })
 
-  it('works again, in a process that only works, once an attempt starts', async () => {
+  it('works again in a worker process once an attempt starts', async () => {
     const { inbox, run } = durableInbox({})
     const { receiver, logger } = watch({
       inbox: {
@@ -97,7 +97,7 @@ describe('a store or an inbox that is away', () => {
       },
     })
     await receiver.on('*', () => {}).start()
-    // May have been taken before.
+    // The event may have been taken before the failure.
     await run()
     expect(codes(logger)).not.toContain('info store_up')
     vi.advanceTimersByTime(28_000)
@@ -109,7 +109,7 @@ describe('a store or an inbox that is away', () => {
 describe('a wrong secret', () => {
   const forged = () => signedRequest(eventBody(), { secret: 'whsec_another_0123456789' })
 
-  it('is an error that asks for the secret while nothing has verified, and a warning afterwards', async () => {
+  it('is an error that questions the secret while nothing has verified, and a warning afterwards', async () => {
     vi.useFakeTimers()
     const { receiver, logger, send } = watch()
     receiver.on('*', () => {})
@@ -155,7 +155,7 @@ describe('a clock that is off', () => {
     },
   )
 
-  it('is not suspected while deliveries pass, of forged ones, or in both directions', async () => {
+  it('is not suspected while deliveries pass, for forged ones, or in both directions', async () => {
     const { receiver, logger, send } = watch()
     receiver.on('*', () => {})
     const old = (at: number, secret = SECRET) => {
@@ -218,7 +218,7 @@ describe('a queue that fills up', () => {
     )
   })
 
-  it('of a durable inbox is asked for at most every thirty seconds, and delays no reply', async () => {
+  it('of a durable inbox is queried at most every thirty seconds, and delays no reply', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const full = { pending: 850_000, active: 16, dead: 1, oldestPendingMs: 90_000 }
     let answer: (stats: InboxStats) => void = () => {}
@@ -238,7 +238,7 @@ describe('a queue that fills up', () => {
     expect(logger.lines[0]?.message).toContain('The inbox is 85 % full. 850016 events wait or run')
   })
 
-  it('costs no line and no reply when the inbox cannot say how full it is', async () => {
+  it('costs no line and no reply if the inbox cannot report its size', async () => {
     const { inbox } = durableInbox({
       stats: () => Promise.reject(new Error('no')),
       accept: () => ({ outcome: 'full' }),
@@ -250,7 +250,7 @@ describe('a queue that fills up', () => {
 })
 
 describe('a deployment', () => {
-  it('is told when the drain begins and when it is over, with what became of the events', async () => {
+  it('is logged when the drain begins and when it is over, with the outcome of the events', async () => {
     const gates: (() => void)[] = []
     const { receiver, logger, send } = watch({ concurrency: 2 })
     receiver.on('*', ({ id }) =>
@@ -282,14 +282,14 @@ describe('a deployment', () => {
     expect(codes(logger)).toEqual(['info drain_begins', 'info drain_over'])
   })
 
-  it('says nothing of a receiver that never started', async () => {
+  it('logs nothing for a receiver that never started', async () => {
     const { receiver, logger } = watch()
     await receiver.close()
     expect(logger.lines).toEqual([])
   })
 })
 
-describe('what an earlier process has left', () => {
+describe('events left by an earlier process', () => {
   it.each([
     [
       { pending: 200, active: 0, dead: 1 },
@@ -299,7 +299,7 @@ describe('what an earlier process has left', () => {
       { pending: 0, active: 1, dead: 2 },
       '1 event waits from an earlier run, 2 dead letters (file /data/webhooks.db).',
     ],
-  ])('is told at the start of a durable inbox: %j', async (counts, message) => {
+  ])('are logged at the start of a durable inbox: %j', async (counts, message) => {
     const { inbox } = durableInbox({ stats: async () => ({ ...EMPTY, ...counts }) })
     const { receiver, logger } = watch({ inbox })
     await receiver.on('*', () => {}).start()
@@ -310,7 +310,7 @@ describe('what an earlier process has left', () => {
     )
   })
 
-  it('is not told where there is nothing, or the inbox is not durable', async () => {
+  it('are not logged if there are none, or if the inbox is not durable', async () => {
     for (const { receiver, logger } of [watch({ inbox: durableInbox({}).inbox }), watch()]) {
       await receiver.on('*', () => {}).start()
       expect(logger.lines).toEqual([])
@@ -362,7 +362,7 @@ describe('a dead letter without onDeadLetter', () => {
 })
 
 describe('a handler that fails often', () => {
-  it('is told by the name of its error, at once and then once a minute with a count; dead letters each', async () => {
+  it('is logged by its error name, at once and then once a minute with a count; dead letters one by one', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
     const { inbox, run } = durableInbox({})
     const { receiver, logger } = watch({ inbox, retry: { attempts: 3 } })
@@ -406,6 +406,6 @@ it('prints no control character of an event', async () => {
   await run()
   await run(2)
   expect(lines).toHaveLength(2)
-  // JSON would escape those within `err`.
+  // JSON would escape control characters within `err`.
   for (const line of lines) expect(line).not.toContain('\u001b')
 })

@@ -21,7 +21,7 @@ it('keeps name, message, code, stack and cause, and nothing that a library added
   expect(Object.keys(reduced.cause as Error)).toEqual([])
 })
 
-it('makes a text of an object that is no error, also as a cause', () => {
+it('converts an object that is not an error to text, also as a cause', () => {
   expect(reduceError(client)).toBe('[object Object]')
   expect((reduceError(new Error('no', { cause: client })) as Error).cause).toBe('[object Object]')
   expect([reduceError('text'), reduceError(7), reduceError(undefined)]).toEqual(['text', 7, undefined])
@@ -32,7 +32,7 @@ it('keeps the errors of an AggregateError', () => {
   expect(reduced).toMatchObject({ message: 'all', errors: [{ message: 'one' }] })
 })
 
-it('ends with a circle of causes, and survives an error that cannot be read', () => {
+it('ends despite circular causes, and survives an unreadable error', () => {
   const circle = new Error('round')
   circle.cause = circle
   expect(reduceError(circle)).toMatchObject({ message: 'round' })
@@ -44,7 +44,7 @@ it('ends with a circle of causes, and survives an error that cannot be read', ()
   expect(reduceError(hostile)).toBe('an unreadable error')
 })
 
-it('is what a logger gets, with texts that cannot leave their line', () => {
+it('is applied before logging, with texts that cannot leave their line', () => {
   const logger = recordingLogger()
   const guarded = guardLogger(logger)
   guarded.warn({ err: Object.assign(new Error('no'), { client }), event: 'evt\u009b2J' }, 'evt\u202e\u2028x')

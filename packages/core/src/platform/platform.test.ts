@@ -44,7 +44,7 @@ describe.each([
     }
   })
 
-  it('signs a timestamp that is longer than any that is read', async () => {
+  it('signs a timestamp longer than any accepted one', async () => {
     for (const length of [63, 64, 65, 4000]) {
       const timestamp = '1'.repeat(length)
       const expected = createHmac('sha256', SECRETS[0] as string)
@@ -54,7 +54,7 @@ describe.each([
     }
   })
 
-  it('signs with several secrets in turn, none disturbed by another', async () => {
+  it('signs with several secrets in turn, independently of each other', async () => {
     const macs = SECRETS.map(platform.hmac)
     const digests = await Promise.all(SIZES.flatMap(size => macs.map(mac => mac('1', bytes(size)))))
     const expected = SIZES.flatMap(size =>
@@ -103,7 +103,7 @@ describe.each([
     expect(platform.decodeText(window)).toBe('a')
   })
 
-  it('has a default logger that takes every level', () => {
+  it('has a default logger with every level', () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => {})
     for (const level of ['info', 'warn', 'error'] as const) platform.defaultLogger[level]({}, 'text')
@@ -116,7 +116,7 @@ describe('the process warnings of Node', () => {
     vi.restoreAllMocks()
   })
 
-  it('carry the code, the stack or what else was thrown, for warnings and errors only', () => {
+  it('carry the code and the stack or other thrown value, for warnings and errors only', () => {
     const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const err = new Error('down')
     node.defaultLogger.info({}, 'not shown')
@@ -166,7 +166,7 @@ describe('the console', () => {
   })
 })
 
-it('runs work after the replies as a plain function, which Workers insist on', async () => {
+it('runs work after the replies as a plain function, as Workers require', async () => {
   const real = globalThis.queueMicrotask
   vi.stubGlobal('queueMicrotask', function (this: unknown, work: () => void) {
     if (this !== undefined && this !== globalThis) throw new TypeError('Illegal invocation')

@@ -6,7 +6,7 @@ import { NonRetryableError } from '../errors/errors.ts'
 
 const tenants = new AsyncLocalStorage<string>()
 
-it('handlers and listeners run in the context in which the receiver was made, in every attempt', async () => {
+it('handlers and listeners run in the context in which the receiver was created, in every attempt', async () => {
   const seen: unknown[] = []
   const see = (what: string, id?: string) => seen.push([what, id, tenants.getStore()])
   const first = deferred()

@@ -26,7 +26,7 @@ afterEach(() => {
 })
 
 describe('a genuine event', () => {
-  it('is answered 202 before its handler has run, and handled', async () => {
+  it('gets 202 before its handler has run, and is handled', async () => {
     const { receiver, send, seen } = watch()
     const handled: string[] = []
     receiver.on('conversation.resolved', event => handled.push(event.data.resolved_by))
@@ -48,7 +48,7 @@ describe('a genuine event', () => {
     })
   })
 
-  it('runs in the place of a dead letter, and that is reported where its bytes are others', async () => {
+  it('replaces a dead letter, and that is reported if its bytes differ', async () => {
     const { receiver, send, seen, logger } = watch({ retry: { attempts: 1 } })
     const bodies: unknown[] = []
     receiver.on('*', event => {
@@ -73,7 +73,7 @@ describe('a genuine event', () => {
     ['processed', 200, () => {}],
     ['handler_failed', 500, () => Promise.reject(new Error('later'))],
   ] as const)(
-    'in the place of a dead letter is reported where the reply waits, also when it is %s',
+    'that replaces a dead letter is reported if the reply waits, also when it is %s',
     async (code, status, then) => {
       const { receiver, send, logger } = watch({ acknowledge: 'after-processing' })
       let handler: () => unknown = () => Promise.reject(new NonRetryableError('never'))
@@ -87,7 +87,7 @@ describe('a genuine event', () => {
     },
   )
 
-  it('is answered 200 when it comes again, and not handled again', async () => {
+  it('gets 200 when it arrives again, and is not handled again', async () => {
     const { receiver, send, seen } = watch()
     const handler = vi.fn()
     receiver.on('*', handler)
@@ -101,7 +101,7 @@ describe('a genuine event', () => {
     )
   })
 
-  it('with the id of another is reported as a conflict, before and after that was handled', async () => {
+  it('with another event’s id is reported as a conflict, before and after that event was handled', async () => {
     const { receiver, send, seen, logger } = watch()
     const handler = vi.fn()
     receiver.on('*', handler)
@@ -120,7 +120,7 @@ describe('a genuine event', () => {
     ])
   })
 
-  it('of a type that nobody handles is acknowledged all the same', async () => {
+  it('of a type without a handler is still acknowledged', async () => {
     const { receiver, send } = watch()
     const unhandled: string[] = []
     receiver.onUnhandled(event => unhandled.push(event.type))
@@ -146,7 +146,7 @@ describe('a genuine event', () => {
 })
 
 describe('the body', () => {
-  it('may be read by a function, which is told the limits', async () => {
+  it('may be read by a function, which receives the limits', async () => {
     const { receiver } = watch({ bodyLimit: 5000, bodyTimeout: '3s' })
     const request = signedRequest()
     const read = vi.fn(() => request.body as Uint8Array)
@@ -156,7 +156,7 @@ describe('the body', () => {
     expect((await receiver.handle({ ...later, body: async () => later.body as Uint8Array })).status).toBe(202)
   })
 
-  it('that is missing, or fails to be read, is a fault on this side', async () => {
+  it('that is missing or cannot be read is a fault on this side', async () => {
     const { receiver } = watch()
     const missing = await receiver.handle({ ...signedRequest(), body: undefined as never })
     const broken = await receiver.handle({ ...signedRequest(), body: () => raise(new Error('broken')) })
@@ -169,7 +169,7 @@ describe('the body', () => {
     ['an ArrayBuffer', (bytes: Uint8Array) => bytes.buffer],
     ['parsed', (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))],
     ['null', () => null],
-  ])('that is no bytes is a fault on this side, and the log says the fix: %s', async (_, given) => {
+  ])('that is not bytes is a fault on this side, and the log gives the fix: %s', async (_, given) => {
     const { receiver, logger } = watch()
     const request = signedRequest()
     const body = given(request.body as Uint8Array)
@@ -209,7 +209,7 @@ describe('the body', () => {
     expect(read).not.toHaveBeenCalled()
   })
 
-  it('is refused for the reason the reader gives', async () => {
+  it('is refused for the reader’s reason', async () => {
     const { receiver, seen } = watch()
     const refusal = new Refusal('body_timeout', { detail: '5 bytes', cause: 'x' })
     const reply = await receiver.handle({ ...signedRequest(), body: async () => refusal })
@@ -227,12 +227,12 @@ describe('the body', () => {
   it.each([
     ['accepted', signedRequest().body],
     ['rejected', new Refusal('body_timeout')],
-  ] as const)('is part of the time that an observation names: %s', async (kind, read) => {
+  ] as const)('counts towards the observed duration: %s', async (kind, read) => {
     const { receiver } = watch()
     const seen: Observation[] = []
     const body = async () => {
       await new Promise(resolve => setTimeout(resolve, 50))
-      // Also for an observer that came in the middle of it.
+      // Also for an observer that subscribed in the middle.
       receiver.subscribe(one => seen.push(one))
       return read as Uint8Array | Refusal
     }
@@ -240,7 +240,7 @@ describe('the body', () => {
     expect(seen[0]).toMatchObject({ kind, durationMs: expect.toSatisfy((ms: number) => ms > 40) })
   })
 
-  it('over the limit is refused, whoever read it', async () => {
+  it('over the limit is refused, even if it was read elsewhere', async () => {
     const { receiver } = watch({ bodyLimit: 100 })
     expect((await receiver.handle(signedRequest('x'.repeat(101)))).status).toBe(413)
     expect((await receiver.handle(signedRequest('x'.repeat(100)))).status).toBe(400)
@@ -266,7 +266,7 @@ describe('a fault on this side', () => {
       },
     ],
     ['no headers at all', { headers: undefined }],
-  ])('is answered 500 and never thrown: %s', async (_, broken) => {
+  ])('is a 500 and never thrown: %s', async (_, broken) => {
     const { receiver, seen, logger } = watch()
     const reply = await receiver.handle({ ...signedRequest(), ...broken } as never)
     expect(reply.status).toBe(500)
@@ -278,7 +278,7 @@ describe('a fault on this side', () => {
 
   it.each([
     ['at once', SECRET],
-    ['after a secret that came later', async () => SECRET],
+    ['after an asynchronous secret', async () => SECRET],
   ])('in the namespace function, %s, is a 500 and accepts nothing', async (_, secret) => {
     const accept = vi.fn()
     const { receiver } = watch({
@@ -290,7 +290,7 @@ describe('a fault on this side', () => {
     expect(accept).not.toHaveBeenCalled()
   })
 
-  it('survives a request that is nothing', async () => {
+  it('survives a missing request', async () => {
     const { receiver } = watch()
     expect((await receiver.handle(undefined as never)).status).toBe(500)
   })
@@ -359,7 +359,7 @@ describe('the inbox', () => {
     [{ outcome: 'dead_lettered' }, 200, 'dead_lettered'],
     [{ outcome: 'accepted' }, 202, 'accepted'],
     [{ outcome: 'duplicate' }, 200, 'duplicate'],
-  ] as const)('that answers %j is passed on', async (acceptance, status, code) => {
+  ] as const)('that returns %j is passed on', async (acceptance, status, code) => {
     for (const accept of [() => acceptance, async () => acceptance]) {
       const { send } = watch({ inbox: inboxThat({ accept }) })
       const reply = await send()
@@ -399,7 +399,7 @@ describe('the inbox', () => {
     expect(start).toHaveBeenCalledTimes(2)
   })
 
-  it('that takes its time to start keeps a delivery waiting for a second, and serves the next when it is done', async () => {
+  it('that is slow to start keeps a delivery waiting for a second, and serves the next once started', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const inner = memoryInbox()
     let goOn: () => void = () => {}
@@ -417,14 +417,14 @@ describe('the inbox', () => {
     expect(await sent).toMatchObject({ status: 503, code: 'inbox_unavailable' })
     goOn()
     await atBoot
-    // An event that got 503 is with the sender, and nowhere else.
+    // The sender keeps an event that got 503, and nothing else does.
     expect(accept).not.toHaveBeenCalled()
     expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
     await vi.waitFor(() => expect(handled).toHaveBeenCalledTimes(1))
     expect(start).toHaveBeenCalledTimes(1)
   })
 
-  it('that could not start is told of, also when the delivery that had it start is long answered', async () => {
+  it('that could not start is logged, even if the delivery that started it already has its reply', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const error = new Error('the file is locked')
     let fail = (): void => {}
@@ -441,7 +441,7 @@ describe('the inbox', () => {
     })
   })
 
-  it('goes on starting after the reply to the request that had it start, and to no other', async () => {
+  it('keeps starting after the reply to the request that started it, through only that request’s waitUntil', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     let goOn: () => void = () => {}
     const start = () => new Promise<void>(resolve => (goOn = resolve))
@@ -459,7 +459,7 @@ describe('the inbox', () => {
     await works[0]?.[1]
   })
 
-  it('is started once, however many requests come at a time', async () => {
+  it('is started once, for any number of concurrent requests', async () => {
     const inner = memoryInbox()
     const start = vi.fn(async (...given: Parameters<Inbox['start']>) => {
       await new Promise(resolve => setImmediate(resolve))
@@ -471,14 +471,14 @@ describe('the inbox', () => {
     expect(start).toHaveBeenCalledTimes(1)
   })
 
-  it('that cannot start is seen at boot', async () => {
+  it('that cannot start is noticed at boot', async () => {
     const { receiver } = watch({
       inbox: inboxThat({ start: async () => Promise.reject(new Error('no disk')) }),
     })
     await expect(receiver.start()).rejects.toThrow('no disk')
   })
 
-  it('is told the policy', async () => {
+  it('receives the policy', async () => {
     const start = vi.fn()
     const { receiver } = watch({
       inbox: inboxThat({ start }),
@@ -572,14 +572,14 @@ describe('deadLetters.list', () => {
     await expect(receiver.deadLetters.list({ limit })).rejects.toMatchObject({ option: 'limit' })
   })
 
-  it('refuses an option that it does not know, with the nearest name', async () => {
+  it('refuses an unknown option, with the nearest name', async () => {
     const { receiver } = watch()
     await expect(receiver.deadLetters.list({ limt: 5 } as object)).rejects.toThrow("did you mean 'limit'?")
   })
 })
 
 it.each(['get', 'redrive', 'discard'] as const)(
-  'deadLetters.%s refuses a letter in the place of its id',
+  'deadLetters.%s refuses a letter instead of its id',
   async name => {
     const { receiver } = watch()
     const letter = { id: 'evt_1', namespace: '' } as never
@@ -587,7 +587,7 @@ it.each(['get', 'redrive', 'discard'] as const)(
   },
 )
 
-it('forget and the dead letters refuse what is no id and no namespace', async () => {
+it('forget and the dead letters refuse an invalid id or namespace', async () => {
   const { receiver } = watch()
   await expect(receiver.forget(undefined as never)).rejects.toMatchObject({ option: 'id' })
   const { deadLetters } = receiver
@@ -620,7 +620,7 @@ describe('close', () => {
     expect(kinds(seen)).not.toContain('accepted')
   })
 
-  it('starts no inbox any more for a request whose body was being read', async () => {
+  it('no longer starts an inbox for a request whose body was being read', async () => {
     const start = vi.fn()
     const { receiver } = watch({ inbox: inboxThat({ start }) })
     let arrive: (body: Uint8Array) => void = () => {}
@@ -635,13 +635,13 @@ describe('close', () => {
     expect(start).not.toHaveBeenCalled()
   })
 
-  it('gives a probe that is not a POST the same answer as before', async () => {
+  it('gives a probe that is not a POST the same reply as before', async () => {
     const { receiver } = watch()
     await receiver.close()
     expect((await receiver.handle({ ...signedRequest(), method: 'GET' })).status).toBe(405)
   })
 
-  it('happens once, and takes a sensible timeout only', async () => {
+  it('happens once, and accepts only a sensible timeout', async () => {
     const close = vi.fn(async (_timeoutMs: number) => ({ lost: 0 }))
     const { receiver } = watch({ inbox: inboxThat({ close }) })
     await expect(receiver.close({ timeout: -1 as never })).rejects.toMatchObject({ option: 'timeout' })
@@ -653,14 +653,14 @@ describe('close', () => {
     expect(close.mock.lastCall?.[0]).toBeGreaterThan(9000)
   })
 
-  it.each(['20s', 20, null, { timout: '20s' }])('refuses %j, which would not be a timeout', async options => {
+  it.each(['20s', 20, null, { timout: '20s' }])('refuses %j, which is not a timeout', async options => {
     const close = vi.fn(async () => ({ lost: 0 }))
     const { receiver } = watch({ inbox: inboxThat({ close }) })
     await expect(receiver.close(options as never)).rejects.toThrow(/timeout/)
     expect(close).not.toHaveBeenCalled()
   })
 
-  it('drains where the name of a signal is all it gets, as a listener of that signal', async () => {
+  it('drains if it receives only a signal’s name, as a listener of that signal', async () => {
     const { receiver } = watch()
     const closed = new Promise(resolve =>
       process.once('SIGUSR2', ((signal: never) => resolve(receiver.close(signal))) as NodeJS.SignalsListener),
@@ -669,7 +669,7 @@ describe('close', () => {
     expect(await closed).toEqual({ lost: 0 })
   })
 
-  it('is the end: start() afterwards is refused, and starts nothing', async () => {
+  it('is final: a later start() is refused, and starts nothing', async () => {
     const start = vi.fn()
     for (const before of [false, true]) {
       start.mockClear()
@@ -698,7 +698,7 @@ describe('close', () => {
     await receiver.close()
   })
 
-  it('waits for a start that is under way, whatever becomes of it', async () => {
+  it('waits for a start under way, whether or not it succeeds', async () => {
     let fail: (error: Error) => void = () => {}
     const start = () => new Promise<void>((_, reject) => (fail = reject))
     const close = vi.fn(async (_timeoutMs: number) => ({ lost: 0 }))
@@ -711,12 +711,12 @@ describe('close', () => {
     await refused
     expect(await closed).toEqual({ lost: 0 })
     expect(close).toHaveBeenCalledTimes(1)
-    // The start has used some of it.
+    // The start has used some of the time.
     expect(close.mock.lastCall?.[0]).toBeLessThanOrEqual(2000)
     expect(close.mock.lastCall?.[0]).toBeGreaterThan(0)
   })
 
-  it('logs what is lost', async () => {
+  it('logs lost events', async () => {
     const { receiver, logger } = watch({ inbox: inboxThat({ close: async () => ({ lost: 3 }) }) })
     await receiver.onUnhandled(() => {}).start()
     expect(await receiver.close()).toEqual({ lost: 3 })
@@ -728,7 +728,7 @@ describe('close', () => {
   })
 })
 
-describe('the log says that nothing will happen', () => {
+describe('the log says that nothing is handled', () => {
   const codesOf = (lines: readonly { fields: Record<string, unknown> }[]) =>
     lines.map(line => line.fields['code'])
   const start = async (
@@ -755,7 +755,7 @@ describe('the log says that nothing will happen', () => {
     expect(await start({ observe: () => {} })).toEqual(['no_handlers'])
   })
 
-  it('not where this process only receives', async () => {
+  it('not if this process only receives', async () => {
     const inbox = inboxThat({ durable: true, accept: () => ({ outcome: 'accepted' }) })
     expect(await start({ inbox, concurrency: 0 })).toEqual([])
   })

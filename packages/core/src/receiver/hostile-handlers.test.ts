@@ -25,7 +25,7 @@ const later = (value: unknown): object => {
 const THROWN: [string, () => unknown][] = [
   ['a revoked proxy', revoked],
   ['an AggregateError with a revoked proxy', () => new AggregateError([new Error('one'), revoked()])],
-  ['an AggregateError whose errors throw in the end', () => later(new Error('one'))],
+  ['an AggregateError whose errors throw later', () => later(new Error('one'))],
   ['an error without a readable message', () => withGetter(new Error('x'), 'message')],
   ['an error without a readable code', () => withGetter(new NonRetryableError('x'), 'code')],
   ['a delay that cannot be read', () => withGetter(new RetryAfterError('x', '1s'), 'delayMs')],
@@ -34,14 +34,14 @@ const THROWN: [string, () => unknown][] = [
     () => Object.defineProperty(new RetryAfterError('x', '1s'), 'delayMs', { value: Symbol('x') }),
   ],
   [
-    'a delay that is no number',
+    'a delay that is not a number',
     () => Object.defineProperty(new RetryAfterError('x', '1s'), 'delayMs', { value: Number.NaN }),
   ],
   ['a symbol', () => Symbol('x')],
   ['nothing', () => undefined],
   ['an object without a prototype', () => Object.create(null)],
   ['a thenable that throws', () => Object.fromEntries([['then', bad]])],
-  ['what has no text', () => ({ toString: bad })],
+  ['an object that cannot become text', () => ({ toString: bad })],
 ]
 
 describe.each(THROWN)('a handler that throws %s', (_, value) => {
@@ -53,7 +53,7 @@ describe.each(THROWN)('a handler that throws %s', (_, value) => {
     ['alone', [raise]],
     ['in a promise', [async () => raise()]],
     ['among several', [() => bad(), raise, async () => raise()]],
-  ])('%s has failed, and its event is tried again and kept', async (_, handlers) => {
+  ])('%s has failed, and its event is retried and kept', async (_, handlers) => {
     const { receiver, send, seen, logger } = watch({
       retry: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' },
     })
@@ -67,7 +67,7 @@ describe.each(THROWN)('a handler that throws %s', (_, value) => {
     expect(await receiver.close()).toEqual({ lost: 0 })
   })
 
-  it('is answered where the sender waits', async () => {
+  it('gets a reply if the sender waits', async () => {
     const { receiver, send } = watch({ acknowledge: 'after-processing' })
     receiver.on('*', raise)
     expect([500, 503]).toContain((await send()).status)
@@ -77,9 +77,9 @@ describe.each(THROWN)('a handler that throws %s', (_, value) => {
 const CHANGES: [string, (event: Record<string, unknown>) => unknown][] = [
   ['created_at to a symbol', event => (event['created_at'] = Symbol('x'))],
   ['created_at to a revoked proxy', event => (event['created_at'] = revoked())],
-  ['created_at to what throws', event => withGetter(event, 'created_at')],
-  ['its id to what throws', event => withGetter(event, 'id')],
-  ['its type to what throws', event => withGetter(event, 'type')],
+  ['created_at to a getter that throws', event => withGetter(event, 'created_at')],
+  ['its id to a getter that throws', event => withGetter(event, 'id')],
+  ['its type to a getter that throws', event => withGetter(event, 'type')],
   ['its prototype', event => Object.setPrototypeOf(event, revoked())],
 ]
 
@@ -91,7 +91,7 @@ it.each(CHANGES)('a handler that changes %s has handled the event', async (_, ch
   expect((await send()).code).toBe('duplicate')
 })
 
-it('a listener that destroys what it was given destroys a copy', async () => {
+it('a listener that destroys its argument destroys a copy', async () => {
   const { receiver, send, seen } = watch({ retry: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
   const destroy = ({ delivery }: Failure) => {
     for (const name of ['key', 'id', 'type', 'namespace', 'body']) withGetter(delivery, name)
@@ -124,8 +124,8 @@ it('a listener or a reader that overwrites bytes overwrites copies', async () =>
 
 it.each([
   ['throws', bad],
-  ['answers no time', () => Number.NaN],
-  ['answers something else', () => 1n],
+  ['returns no time', () => Number.NaN],
+  ['returns something else', () => 1n],
 ])('a clock that %s changes no result, and records have a time', async (_, clock) => {
   let isBroken = false
   const broken = clock as () => number

@@ -3,7 +3,7 @@ import { watch } from '../../../../test/support/receiving.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { inspectReceiver } from './inspect.ts'
 
-it('a subscriber sees what happens from then on, also after the start, until it leaves', async () => {
+it('a subscriber receives all later observations, also after the start, until it unsubscribes', async () => {
   const { receiver, send, seen } = watch()
   await send({ id: 'evt_before' })
   await vi.waitFor(() => expect(seen.at(-1)?.kind).toBe('completed'))
@@ -28,6 +28,6 @@ it('a tool finds the inbox of a receiver, and can report to its observers', () =
   expect(seen).toEqual([{ kind: 'redriven', id: 'evt_1', type: 'a.b', namespace: '', by: 'anna' }])
 })
 
-it('a tool is refused what createReceiver did not make', () => {
+it('a tool cannot inspect an object that createReceiver did not make', () => {
   expect(() => inspectReceiver({})).toThrow(/receiver/)
 })

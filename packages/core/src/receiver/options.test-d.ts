@@ -1,6 +1,6 @@
 import type { ReceiverOptions } from './options.ts'
 
-/** Every option as an app writes it whose settings may be missing: it must compile with exactOptionalPropertyTypes. */
+/** Every option as written by an app whose settings may be missing: it must compile with exactOptionalPropertyTypes. */
 type Unset<Options> = { readonly [Name in keyof Options]: undefined }
 
 const unset = {} as Unset<Required<ReceiverOptions>>

@@ -12,7 +12,7 @@ const resolve = (options: object = {}) => resolveOptions({ secret, ...options } 
 const durable = (rest: Partial<Inbox> = {}): Inbox => ({ ...memoryInbox(), durable: true, ...rest })
 
 describe('the defaults', () => {
-  it('are right for production', () => {
+  it('suit production', () => {
     const { inbox, logger, ...rest } = resolve()
     expect(rest).toEqual({
       secret,
@@ -37,7 +37,7 @@ describe('the defaults', () => {
     expect(Object.keys(logger)).toEqual(['info', 'warn', 'error'])
   })
 
-  it('are the inbox’s own where it has some', () => {
+  it('are the inbox’s own if it has any', () => {
     const inbox = durable({ defaultRetry: { attempts: 8 }, defaultCapacity: 1_000_000 })
     expect(resolve({ inbox })).toMatchObject({ inbox, capacity: 1_000_000, retry: { attempts: 8 } })
     expect(resolve({ inbox, capacity: 5, retry: { attempts: 2 } })).toMatchObject({
@@ -50,13 +50,13 @@ describe('the defaults', () => {
     expect(resolve({ acknowledge: 'after-processing' }).retry.attempts).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('let a process with an inbox of its own only receive', () => {
+  it('let a process with its own inbox only receive', () => {
     expect(resolve({ inbox: durable(), concurrency: 0 }).concurrency).toBe(0)
   })
 })
 
-describe('what is given', () => {
-  it('is taken', () => {
+describe('the given options', () => {
+  it('are used', () => {
     const given = {
       tolerance: '1m',
       retention: '2m',
@@ -151,11 +151,11 @@ describe('what is given', () => {
     expect(() => resolve(options)).toThrow(expect.objectContaining({ option }))
   })
 
-  it.each([undefined, null, 'secret', 7])('is refused when it is not an object: %j', options => {
+  it.each([undefined, null, 'secret', 7])('are refused if they are not an object: %j', options => {
     expect(() => resolveOptions(options as never)).toThrow(expect.objectContaining({ option: 'options' }))
   })
 
-  it('is refused with words that say the fix', () => {
+  it('are refused with the fix', () => {
     expect(() => resolve({ retention: '5m' })).toThrow(
       "must be at least twice the tolerance, or a replay inside the tolerance would run again; got '5m' with a tolerance of '5m'",
     )
@@ -173,7 +173,7 @@ describe('what is given', () => {
     )
   })
 
-  it('is checked where the receiver is made, the secret included', () => {
+  it('are checked when the receiver is created, including the secret', () => {
     expect(() => createReceiver({ secret: undefined })).toThrow(expect.objectContaining({ option: 'secret' }))
     expect(() => createReceiver({ secret: '' })).toThrow(ConfigurationError)
     expect(() => createReceiver({ secret, tolerance: '0s' })).toThrow(
@@ -182,14 +182,14 @@ describe('what is given', () => {
   })
 })
 
-it('an adapter takes options, or a receiver as it is', () => {
+it('an adapter accepts options or a receiver', () => {
   const receiver = createReceiver({ secret })
   expect(toReceiver(receiver)).toBe(receiver)
   expect(toReceiver({ secret })).toHaveProperty('handle')
 })
 
 it.each([undefined, null, 'a secret of some bytes', 7, {}])(
-  'an adapter that is given neither says what is missing: %j',
+  'an adapter that gets neither reports what is missing: %j',
   given => {
     expect(() => toReceiver(given as never)).toThrow(ConfigurationError)
   },

@@ -7,7 +7,7 @@ import { TRACING, type Tracing } from './inspect.ts'
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const silent = { info() {}, warn() {}, error() {} }
 
-it('an observer with tracing chooses the trace of a delivery, and the context of everything that runs for it', async () => {
+it('an observer with tracing chooses a delivery’s trace, and the context of all its handlers', async () => {
   const spans = new AsyncLocalStorage<string>()
   const tenants = new AsyncLocalStorage<string>()
   const tracing: Tracing = {

@@ -8,7 +8,7 @@ import { createSecrets as prepare, type SecretSource } from './secrets.ts'
 const A = 'a secret of 17 by'
 const B = 'another secret of some bytes'
 const body = new Uint8Array(3)
-/** The secrets of one request, wherever they come from. */
+/** Returns the secrets of one request, from any kind of source. */
 function createSecrets<Context>(...parameters: Parameters<typeof prepare<Context>>) {
   const secrets = prepare(...parameters)
   return (context: Context) => (typeof secrets === 'function' ? secrets(context) : secrets)
@@ -73,7 +73,7 @@ describe('secrets that are known at construction', () => {
     expect(() => create(Array(100).fill(A))).not.toThrow()
   })
 
-  it('are used as they are when white space surrounds them, with a warning that does not show them', async () => {
+  it('are used unchanged if white space surrounds them, with a warning that does not show them', async () => {
     const logger = recordingLogger()
     const macs = createSecrets([A, `${B}\n`], logger)
     expect(logger.lines.map(line => [line.level, line.fields])).toEqual([['warn', { code: 'secret_padded' }]])
@@ -85,7 +85,7 @@ describe('secrets that are known at construction', () => {
 })
 
 describe('secrets by request', () => {
-  it('come from the context, at once or later', async () => {
+  it('come from the context, synchronously or not', async () => {
     const known: Record<string, string | string[]> = { a: A, b: [A, B] }
     const now = createSecrets((context: string) => known[context] as string, recordingLogger())
     await signs((await now('a')) as Mac[], A)
@@ -112,13 +112,13 @@ describe('secrets by request', () => {
     await signs(again, `${A} of workspace 0`)
   })
 
-  it('are a 401 for a workspace that is not known', async () => {
+  it('are a 401 for an unknown workspace', async () => {
     expect(await create(() => null)(0)).toMatchObject({ code: 'secret_unknown' })
     expect(await create(async () => null)(0)).toMatchObject({ code: 'secret_unknown' })
   })
 
   it.each([undefined, '', '  ', 'short', [], [A, ''], 7, {}])(
-    'are a 500 when the answer is %j',
+    'are a 500 if the result is %j',
     async answer => {
       const refused = {
         code: 'secret_unavailable',
@@ -129,7 +129,7 @@ describe('secrets by request', () => {
     },
   )
 
-  it('are a 500 with the cause when the function fails', async () => {
+  it('are a 500 with the cause if the function fails', async () => {
     const cause = new Error('vault')
     const failing = () => {
       throw cause
@@ -139,7 +139,7 @@ describe('secrets by request', () => {
     expect(await create(async () => failing())(0)).toMatchObject(refused)
   })
 
-  it('are a 500 when the function does not answer in time; one that answers at once sets no timer', async () => {
+  it('are a 500 if the function does not answer in time; a synchronous one sets no timer', async () => {
     vi.useFakeTimers()
     const waiting = create(() => new Promise(() => {}))(0)
     await vi.advanceTimersByTimeAsync(5000)
@@ -156,12 +156,12 @@ describe('secrets by request', () => {
     vi.useRealTimers()
   })
 
-  it('may be a thenable that has nothing but then', async () => {
+  it('may be a thenable with only then', async () => {
     const thenable = Object.fromEntries([['then', (use: (secret: string) => void) => use(A)]])
     await signs(await create(() => thenable)(0), A)
   })
 
-  it('are asked for at each request', () => {
+  it('are requested for each request', () => {
     const resolve = vi.fn(() => A)
     const macs = create(resolve)
     void macs('one')

@@ -53,7 +53,7 @@ describe('a signature header', () => {
   })
 
   it.each([`t=1,v1=,v1=${A}`, `t=1,v1=${A},v1=potato`, `v1=${A.slice(1)},t=1,v1=${A},v1=`])(
-    'may hold signatures of another form beside a well-formed one: %s',
+    'may hold signatures of another form next to a well-formed one: %s',
     value => {
       expect(parse(value)).toEqual({ timestamp: '1', signatures: [A] })
     },

@@ -24,21 +24,21 @@ describe.each([
     expect(await verifySignature(header(hex(OLD)), body, secrets(OLD))).toBe(true)
   })
 
-  it('refuses another secret, another t, other bytes', async () => {
+  it('refuses a different secret, a different t and different bytes', async () => {
     expect(await verifySignature(header(hex(NEW)), body, secrets(OLD))).toBe(false)
     expect(await verifySignature(header(hex(OLD, '2')), body, secrets(OLD))).toBe(false)
     expect(await verifySignature(header(hex(OLD)), body.subarray(1), secrets(OLD))).toBe(false)
     expect(await verifySignature(header(hex(OLD)), new Uint8Array(0), secrets(OLD))).toBe(false)
   })
 
-  it('accepts any of the signatures, wherever it stands', async () => {
+  it('accepts any of the signatures, in any position', async () => {
     for (const good of [0, 1, 2]) {
       const signatures = [0, 1, 2].map(i => (i === good ? hex(OLD) : hex('nobody knows this one')))
       expect(await verifySignature(header(...signatures), body, secrets(OLD))).toBe(true)
     }
   })
 
-  it('accepts under any of the secrets, wherever it stands', async () => {
+  it('accepts any of the secrets, in any position', async () => {
     expect(await verifySignature(header(hex(OLD)), body, secrets(OLD, NEW, 'x'))).toBe(true)
     expect(await verifySignature(header(hex(NEW)), body, secrets(OLD, NEW, 'x'))).toBe(true)
     expect(await verifySignature(header(hex('x')), body, secrets(OLD, NEW, 'x'))).toBe(true)
@@ -51,7 +51,7 @@ describe.each([
   })
 
   it.each(['é', '€', '\u{1f600}', '\ud800', 'é'.repeat(2000)])(
-    'finds a signature beside %j, before which characters and bytes stand in other places',
+    'finds a signature after %j, which shifts bytes against characters',
     async other => {
       for (const value of [`t=1,x=${other},v1=${hex(OLD)}`, `t=1,v1=${hex(OLD)},x=${other}`]) {
         expect(await verifySignature(parse(value), body, secrets(OLD))).toBe(true)
@@ -60,7 +60,7 @@ describe.each([
     },
   )
 
-  it('compares what stands behind the scheme, whatever stands elsewhere', async () => {
+  it('compares only the text after the scheme', async () => {
     const elsewhere = `t=1,y=${'é'.repeat(68)},z=${hex(OLD)},v1=${hex(NEW)},p=`
     expect(await verifySignature(parse(elsewhere), body, secrets(OLD))).toBe(false)
     expect(await verifySignature(parse(`t=1,v1=${hex(OLD)},é=`.padEnd(4096, 'a')), body, secrets(OLD))).toBe(
@@ -68,7 +68,7 @@ describe.each([
     )
   })
 
-  it('is not misled by the header of a request that comes in between', async () => {
+  it('is not misled by the header of an interleaved request', async () => {
     const [first, second] = [header(hex(OLD)), header(hex(NEW), hex(OLD, '2'))]
     const waiting = verifySignature(first, body, secrets(OLD))
     expect(await verifySignature(second, body, secrets(OLD))).toBe(false)
@@ -130,7 +130,7 @@ describe('the number of HMACs', () => {
     expect(macs.map(mac => mac.mock.calls.length)).toEqual([1, 1, 0])
   })
 
-  it('takes secrets of both kinds in one list', async () => {
+  it('accepts secrets of both kinds in one list', async () => {
     const macs = [nodeHmac(OLD), webHmac(NEW), nodeHmac('third secret')]
     expect(await verifySignature(header(hex('third secret')), body, macs)).toBe(true)
     expect(await verifySignature(header(hex(NEW)), body, macs)).toBe(true)
@@ -140,12 +140,12 @@ describe('the number of HMACs', () => {
 
 const digest = createHash('sha256').update('a').digest('hex')
 
-it('finds equal what spells the same digits, in either case', () => {
+it('treats the same digits as equal, in either case', () => {
   expect(equalsDigest(digest, digest)).toBe(true)
   expect(equalsDigest(digest, digest.toUpperCase())).toBe(true)
 })
 
-it('knows every value of a byte', () => {
+it('handles every byte value', () => {
   for (let value = 0; value < 256; value++) {
     const bytes = Buffer.alloc(32, value).toString('hex')
     expect(equalsDigest(bytes, bytes)).toBe(true)
@@ -153,7 +153,7 @@ it('knows every value of a byte', () => {
   }
 })
 
-it('sees one changed digit wherever it stands', () => {
+it('detects one changed digit in any position', () => {
   for (let i = 0; i < 64; i++) {
     for (const bit of [1, 2, 4, 8]) {
       const digit = (Number.parseInt(digest[i] as string, 16) ^ bit).toString(16)
@@ -162,7 +162,7 @@ it('sees one changed digit wherever it stands', () => {
   }
 })
 
-it('takes no other character for a digit', () => {
+it('treats no other character as a digit', () => {
   for (let code = 0; code < 0x3000; code++) {
     const other = String.fromCharCode(code)
     if (other.toLowerCase() === digest[0]) continue
@@ -170,7 +170,7 @@ it('takes no other character for a digit', () => {
   }
 })
 
-it('refuses what is not 64 digits long', () => {
+it('refuses text that is not 64 digits long', () => {
   const zeros = '0'.repeat(64)
   expect(equalsDigest(zeros, zeros)).toBe(true)
   for (const other of ['', zeros.slice(1), `${zeros}0`]) {

@@ -71,7 +71,7 @@ describe('reading t', () => {
     '2026-01-01T00:00:60Z',
     '+002026-01-01T00:00:00Z',
     '26-01-01T00:00:00Z',
-  ])('%j is none, in any unit', text => {
+  ])('%j is not a timestamp, in any unit', text => {
     for (const unit of units) expect(parseTimestamp(text, unit)).toBeUndefined()
   })
 })
@@ -82,26 +82,26 @@ describe('the tolerance', () => {
     expect(checkTolerance(now - age, now, 300_000)).toBeUndefined()
   })
 
-  it('refuses what is too old, and says by how much', () => {
+  it('refuses a t that is too old, and says by how much', () => {
     expect(checkTolerance(now - 300_001, now, 300_000)).toMatchObject({ code: 'timestamp_too_old' })
     expect(checkTolerance(now - 3_600_400, now, 300_000)?.detail).toBe(
       "t is 3600 s behind this receiver's clock",
     )
   })
 
-  it('refuses what is too new, and says by how much', () => {
+  it('refuses a t that is too new, and says by how much', () => {
     expect(checkTolerance(now + 300_001, now, 300_000)).toMatchObject({ code: 'timestamp_too_new' })
     expect(checkTolerance(now + 3_600_600, now, 300_000)?.detail).toBe(
       "t is 3601 s ahead of this receiver's clock",
     )
   })
 
-  it('refuses nothing when it is turned off', () => {
+  it('refuses nothing if it is turned off', () => {
     expect(checkTolerance(0, now, Number.POSITIVE_INFINITY)).toBeUndefined()
     expect(checkTolerance(now * 2, now, Number.POSITIVE_INFINITY)).toBeUndefined()
   })
 
-  it('refuses everything when the clock is broken', () => {
+  it('refuses everything if the clock is broken', () => {
     expect(checkTolerance(now, Number.NaN, 300_000)).toBeDefined()
     expect(checkTolerance(now, Number.NaN, Number.POSITIVE_INFINITY)).toBeDefined()
     expect(checkTolerance(now, undefined as unknown as number, 300_000)).toBeDefined()

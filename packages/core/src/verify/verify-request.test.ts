@@ -28,7 +28,7 @@ it('finds nothing wrong with a genuine, fresh request', async () => {
   expect(await verifier(async () => SECRET).verify(good())).toBeUndefined()
 })
 
-it('asks for no secret before the form of the header is right', async () => {
+it('requests no secret before the header’s form is right', async () => {
   const secret = vi.fn(() => SECRET)
   const { verify } = verifier(secret)
   expect(await verify()).toMatchObject({ code: 'signature_missing', detail: 'no header x-service-signature' })
@@ -44,13 +44,13 @@ it('asks for no secret before the form of the header is right', async () => {
   expect(secret.mock.calls).toEqual([['context']])
 })
 
-it('says that a signature is none, and not that it does not match', async () => {
+it('reports a malformed signature as malformed, not as a mismatch', async () => {
   const { verify } = verifier()
   expect(await verify(`t=${now / 1000},v1=${'z'.repeat(64)}`)).toMatchObject(NO_DIGITS)
   expect(await verify(`t=${now / 1000},v1=${'0'.repeat(64)}`)).toMatchObject({ code: 'signature_mismatch' })
 })
 
-it('looks at the clock only when the signature holds', async () => {
+it('reads the clock only if the signature holds', async () => {
   const clock = vi.fn(() => now)
   expect(await verifier(SECRET, {}, clock).verify(good(now / 1000, 'somebody else’s secret'))).toMatchObject({
     code: 'signature_mismatch',
@@ -67,7 +67,7 @@ it('looks at the clock only when the signature holds', async () => {
   expect(clock).toHaveBeenCalledTimes(1)
 })
 
-it('passes on why there is no secret', async () => {
+it('passes on the reason for a missing secret', async () => {
   expect(await verifier(() => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
   expect(await verifier(async () => null).verify(good())).toMatchObject({ code: 'secret_unknown' })
 })

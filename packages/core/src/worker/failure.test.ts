@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('tells every listener, in order and one after the other', async () => {
+it('notifies every listener, in order and one after the other', async () => {
   const order: string[] = []
   const { notified, logger } = notify(
     dead,
@@ -37,7 +37,7 @@ it('tells every listener, in order and one after the other', async () => {
   expect(logger.lines).toEqual([])
 })
 
-it('tells the log when there is nobody to tell', async () => {
+it('logs the failure if there is no listener', async () => {
   const first = notify(failed)
   expect(await first.notified).toBe(false)
   const fields = { err: error, event: 'evt_1', type: 'a.b', namespace: 'n' }
@@ -59,7 +59,7 @@ it('tells the log when there is nobody to tell', async () => {
   ])
 })
 
-it('logs a listener that fails, tells the others, and has not been notified', async () => {
+it('logs a listener that fails, notifies the others, and returns false', async () => {
   const other = vi.fn()
   const err = new Error('listener')
   const { notified, logger } = notify(
@@ -83,7 +83,7 @@ it('logs a listener that fails, tells the others, and has not been notified', as
   )
 })
 
-it('does not wait for ever for a listener', async () => {
+it('does not wait forever for a listener', async () => {
   vi.useFakeTimers()
   const { notified, logger } = notify(dead, () => new Promise(() => {}))
   await vi.advanceTimersByTimeAsync(1000)
@@ -91,7 +91,7 @@ it('does not wait for ever for a listener', async () => {
   expect(logger.lines[0]?.fields['err']).toMatchObject({ name: 'DeadlineError' })
 })
 
-it('leaves no timer behind when a listener answers a thenable that throws', async () => {
+it('leaves no timer behind if a listener returns a thenable that throws', async () => {
   vi.useFakeTimers()
   const thenable = Object.fromEntries([
     [

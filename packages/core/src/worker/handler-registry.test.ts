@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AckhookError, ConfigurationError } from '../errors/errors.ts'
 import { HandlerRegistry } from './handler-registry.ts'
 
-/** A registry, and which of its named handlers match a type. */
+/** Creates a registry, and a function that returns which of its named handlers match a type. */
 function named() {
   const registry = new HandlerRegistry()
   const names = new Map<unknown, string>()
@@ -18,7 +18,7 @@ function named() {
 }
 
 describe('matching', () => {
-  it('takes the exact type, then its category, then everything, each in order of registration', () => {
+  it('returns the exact type, then its category, then everything, each in order of registration', () => {
     const { on, match } = named()
     on('all 1', '*')
     on('category 1', 'conversation.*')
@@ -38,7 +38,7 @@ describe('matching', () => {
     expect(match('message.sent')).toEqual(['all 1', 'all 2'])
   })
 
-  it('takes lists, each type once', () => {
+  it('accepts lists, each type once', () => {
     const { on, match } = named()
     on('both', ['a.b', 'c.d', 'a.b', 'e.*'])
     expect(match('a.b')).toEqual(['both'])
@@ -47,7 +47,7 @@ describe('matching', () => {
     expect(match('a.c')).toEqual([])
   })
 
-  it('takes a handler once, however many patterns of one list match', () => {
+  it('returns a handler once, however many patterns of one list match', () => {
     const { on, match } = named()
     on('list', ['a.b', 'a.*', 'c.d', '*', 'a.b.c'])
     on('category', ['a.b', 'a.*', 'ab.c'])
@@ -59,7 +59,7 @@ describe('matching', () => {
     expect(match('c.d')).toEqual(['list'])
   })
 
-  it('takes the part before the first dot for the category', () => {
+  it('treats the part before the first dot as the category', () => {
     const { on, match } = named()
     on('a', 'a.*')
     expect(match('a.b.c')).toEqual(['a'])
@@ -69,7 +69,7 @@ describe('matching', () => {
     expect(match('.a')).toEqual([])
   })
 
-  it('takes names of object members for ordinary strings', () => {
+  it('treats names of object members as ordinary strings', () => {
     const { on, match } = named()
     for (const type of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect(match(type)).toEqual([])
@@ -94,7 +94,7 @@ describe('matching', () => {
     expect(registry.match('a.b')).toBe(registry.match('a.b'))
   })
 
-  it('does not remember a list that a handler was still to be added to', () => {
+  it('does not cache a list before its last handler was added', () => {
     const { on, match } = named()
     on('one', 'a.b')
     expect(match('a.b')).toEqual(['one'])
@@ -128,7 +128,7 @@ describe('registering', () => {
     expect(() => registry.addListener('onDeadLetter', wrong)).toThrow('onDeadLetter')
   })
 
-  it('keeps listeners in order, each kind by itself', () => {
+  it('keeps listeners in order, each kind separately', () => {
     const registry = new HandlerRegistry()
     const [a, b, c, d] = [() => 1, () => 2, () => 3, () => 4]
     registry.addListener('onUnhandled', a)

@@ -11,12 +11,12 @@ const raise = (error: unknown) => () => {
   throw error
 }
 
-it('answers at once where one handler does', () => {
+it('is synchronous if a single handler is', () => {
   expect(run()).toBeUndefined()
   expect(run(() => 1)).toBe(1)
 })
 
-it('hands event and context to each', () => {
+it('passes event and context to each', () => {
   const handler = vi.fn()
   void runHandlers([handler, handler], event, context)
   expect(handler.mock.calls).toEqual([
@@ -25,7 +25,7 @@ it('hands event and context to each', () => {
   ])
 })
 
-it('throws the one error, and runs the others all the same', async () => {
+it('throws the one error, and still runs the others', async () => {
   const error = new Error('one')
   const other = vi.fn()
   await expect(run(raise(error), other)).rejects.toBe(error)
@@ -59,14 +59,14 @@ it('gathers several errors, whatever was thrown', async () => {
   expect([...error.errors].sort()).toEqual([...gathered.errors].sort())
 })
 
-it('takes a thenable that has nothing but then', async () => {
+it('accepts a thenable with only then', async () => {
   const good = Object.fromEntries([['then', (done: () => void) => done()]])
   const bad = Object.fromEntries([['then', (_: unknown, fail: (error: unknown) => void) => fail('no')]])
   await expect(run(() => good)).resolves.toBeUndefined()
   await expect(run(() => bad)).rejects.toBe('no')
 })
 
-it('takes a function with a then for a thenable, and any other for a value', async () => {
+it('treats a function with a then as a thenable, and any other as a value', async () => {
   const called = vi.fn((done: () => void) => done())
   const callable = () => Object.assign(() => {}, Object.fromEntries([['then', called]]))
   await run(callable, callable)
@@ -89,7 +89,7 @@ describe('the time limit of an attempt', () => {
     vi.useRealTimers()
   })
 
-  it('settles like the handlers, and leaves nothing that would ring', async () => {
+  it('settles like the handlers, and leaves no timer', async () => {
     await expect(withTimeout(Promise.resolve(), createAttempt(1), timeouts)).resolves.toBeUndefined()
     await expect(withTimeout(Promise.reject(new Error('no')), createAttempt(1), timeouts)).rejects.toThrow(
       'no',
@@ -98,7 +98,7 @@ describe('the time limit of an attempt', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('leaves nothing that would ring when a thenable throws', async () => {
+  it('leaves no timer if a thenable throws', async () => {
     const throwing = Object.fromEntries([['then', raise(new Error('no'))]]) as unknown as Promise<void>
     const attempt = createAttempt(1)
     await expect(withTimeout(throwing, attempt, timeouts)).rejects.toThrow('no')

@@ -18,7 +18,7 @@ function logOf(patterns: readonly string[], schemas = {}) {
 }
 
 describe('an event that no handler matches', () => {
-  it('is logged at once, then once a minute with a count, each type by itself', () => {
+  it('is logged at once, then once a minute with a count, each type separately', () => {
     const { log, logger } = logOf([])
     for (let i = 0; i < 1000; i++) log(`evt_${i}`, 'a.b')
     log('evt_c', 'c.d')
@@ -38,7 +38,7 @@ describe('an event that no handler matches', () => {
     ])
   })
 
-  it('takes no memory and no line for every type that a sender invents', () => {
+  it('does not cost memory or a line for every type that a sender invents', () => {
     const { log, logger } = logOf([])
     for (let i = 0; i < 10_000; i++) log(`evt_${i}`, `invented.${i}`)
     expect(logger.lines).toHaveLength(51)
@@ -58,7 +58,7 @@ describe('an event that no handler matches', () => {
     [['message.*'], 'conversation.resolvd', "Did you mean 'conversation.resolved'?"],
     [['conversation.resolved'], 'conversation.resolvd', "Did you mean 'conversation.resolved'?"],
     [[], 'message.deliverd', "Did you mean 'message.delivered'?"],
-  ])('names what may be misspelt: on(%j) and %s', (patterns, type, suggestion) => {
+  ])('names the likely misspelling: on(%j) and %s', (patterns, type, suggestion) => {
     const { log, logger } = logOf(patterns, { 'message.delivered': {} })
     log('evt_1', type)
     expect(logger.lines[0]?.message).toBe(
@@ -66,7 +66,7 @@ describe('an event that no handler matches', () => {
     )
   })
 
-  it('gets no suggestion where its type is simply another one', () => {
+  it('gets no suggestion if its type is simply a different one', () => {
     const { log, logger } = logOf(['conversation.resolved'])
     log('evt_1', 'conversation.reopened')
     expect(logger.lines[0]?.message).toBe(

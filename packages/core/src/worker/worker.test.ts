@@ -46,7 +46,7 @@ const raise = (error: unknown) => () => {
   throw error
 }
 
-describe('a handler that throws what cannot be read', () => {
+describe('a handler that throws an unreadable value', () => {
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   it.each([
@@ -56,7 +56,7 @@ describe('a handler that throws what cannot be read', () => {
     ],
     ['an AggregateError without errors', Object.assign(new AggregateError([]), { errors: null })],
     ['a revoked proxy', revoked.proxy],
-    ['a proxy that throws when it is asked what it is', new Proxy({}, { getPrototypeOf: raise('no') })],
+    ['a proxy that throws when inspected', new Proxy({}, { getPrototypeOf: raise('no') })],
     [
       'an AggregateError whose errors throw',
       Object.defineProperty(new AggregateError([]), 'errors', { get: raise('no') }),
@@ -93,19 +93,19 @@ describe('an event that took its process down in every attempt', () => {
       ],
     ])
     expect(seen).toMatchObject([{ kind: 'dead_lettered', ...about, attempt: 3 }])
-    // Attempt 3 began before: no number is announced twice.
+    // Attempt 3 began earlier: no number is announced twice.
     expect(begun).toEqual([])
   })
 })
 
-it('an abandoned event is dead also when its bytes can no longer be read', async () => {
+it('an abandoned event is dead even if its bytes can no longer be read', async () => {
   const { process } = worker({ decode: () => new Refusal('event_invalid', { detail: 'another schema now' }) })
   const result = await process(withoutEvent as Delivery, createAttempt(1, 'abandon'))
   expect(result).toMatchObject({ outcome: 'dead', error: expect.any(NonRetryableError) })
 })
 
 describe('an attempt that succeeds', () => {
-  it('hands each handler the event and what it should know', async () => {
+  it('passes each handler the event and its context', async () => {
     const { process, handlers, seen } = worker()
     const handler = vi.fn()
     handlers.add('a.b', handler)
@@ -145,7 +145,7 @@ describe('an attempt that succeeds', () => {
     expect(seen.at(-1)).not.toHaveProperty('lagMs')
   })
 
-  it('is also that of an event nobody matched, which is told', async () => {
+  it('is also one of an event without a matching handler, which is observed', async () => {
     const { process, handlers, seen } = worker()
     const unhandled = vi.fn()
     handlers.addListener('onUnhandled', unhandled)
@@ -169,7 +169,7 @@ describe('an event that comes back as bytes', () => {
     expect(handler).toHaveBeenCalledWith(event, expect.anything())
   })
 
-  it('fails when decoding it takes longer than the handlers may, and runs none of them late', async () => {
+  it('fails if decoding takes longer than handlerTimeout, and runs no handler late', async () => {
     let decoded: (event: WebhookEvent) => void = () => {}
     const decode = () => new Promise<WebhookEvent>(resolve => (decoded = resolve))
     const { process, handlers } = worker({ decode, handlerTimeoutMs: 20 })
@@ -188,7 +188,7 @@ describe('an event that comes back as bytes', () => {
     })
   }, 2000)
 
-  it('fails when it can no longer be read, and is handed on without an event', async () => {
+  it('fails if it can no longer be read, and is passed on without an event', async () => {
     const cause = new Error('schema')
     const { process, handlers } = worker({
       decode: () => new Refusal('event_invalid', { detail: 'why', cause }),
@@ -209,7 +209,7 @@ describe('an event that comes back as bytes', () => {
 })
 
 describe('an attempt that fails', () => {
-  it('is observed and told, and another follows', async () => {
+  it('is observed and reported, and another follows', async () => {
     const { process, handlers, seen } = worker()
     const error = new Error('no')
     const failed = vi.fn()
@@ -236,7 +236,7 @@ describe('an attempt that fails', () => {
     expect(dead).not.toHaveBeenCalled()
   })
 
-  it('announces no attempt where the sender repeats the event', async () => {
+  it('announces no next attempt if the sender repeats the event', async () => {
     const { process, handlers, seen, logger } = worker({ acknowledge: 'after-processing' })
     const error = new Error('no')
     handlers.add('a.b', raise(error))
@@ -264,7 +264,7 @@ describe('an attempt that fails', () => {
     ['nobody takes', undefined, 'attempt_failed', 'no retry is planned here: the sender repeats the event'],
     ['onDeadLetter takes', () => {}, 'dead_lettered', undefined],
   ])(
-    'after processing, an event without further attempts that %s is reported as what it is',
+    'after processing, an event without further attempts that %s is reported correctly',
     async (_, listener, kind, line) => {
       const { process, handlers, seen, logger } = worker({ acknowledge: 'after-processing' })
       handlers.add('a.b', raise(new NonRetryableError('never')))
@@ -290,27 +290,27 @@ describe('an attempt that fails', () => {
     ])
   })
 
-  it('says when no dead letter handler took note', async () => {
+  it('reports that no dead letter handler succeeded', async () => {
     const { process, handlers, logger } = worker()
     handlers.add('a.b', raise(new NonRetryableError('never')))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead', notified: false })
     expect(logger.lines).toMatchObject([{ level: 'error' }])
   })
 
-  it('of a function with a then counts, as of a promise', async () => {
+  it('of a function with a then counts like a promise’s', async () => {
     const { process, handlers } = worker()
     const then = (_: unknown, fail: (error: unknown) => void) => fail(new NonRetryableError('never'))
     handlers.add('a.b', () => Object.assign(() => {}, Object.fromEntries([['then', then]])))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead' })
   })
 
-  it('waits for as long as a handler asked', async () => {
+  it('waits for as long as a handler requested', async () => {
     const { process, handlers } = worker()
     handlers.add('a.b', raise(new RetryAfterError('later', '90s')))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', delayMs: 90_000 })
   })
 
-  it('waits as usual where a handler asked for what is no time, and says so once a minute with a count', async () => {
+  it('waits as usual if a handler requested an invalid time, and logs that once a minute with a count', async () => {
     const { process, handlers, logger } = worker()
     const onError = vi.fn()
     handlers.addListener('onError', onError)
@@ -329,7 +329,7 @@ describe('an attempt that fails', () => {
     ])
   })
 
-  it('waits for the longest that several handlers asked for, and tells of every failure', async () => {
+  it('waits for the longest time that several handlers requested, and reports every failure', async () => {
     const { process, handlers } = worker()
     const errors = [
       new RetryAfterError('soon', '30s'),
@@ -359,14 +359,14 @@ describe('an attempt that fails', () => {
     })
   })
 
-  it('is not the last one because one of the things that a handler tried rules itself out', async () => {
+  it('is not the last one if only one of a handler’s errors rules out a retry', async () => {
     const { process, handlers } = worker()
     const own = new AggregateError([new NonRetryableError('never here'), new Error('perhaps there')])
     handlers.add('a.b', raise(own))
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'retry', error: own })
   })
 
-  it('is the last one when all that a handler tried rules itself out', async () => {
+  it('is the last one if all of a handler’s errors rule out a retry', async () => {
     const { process, handlers } = worker()
     const own = new AggregateError([new NonRetryableError('not here'), new NonRetryableError('nor there')])
     handlers.add('a.b', raise(own))
@@ -374,7 +374,7 @@ describe('an attempt that fails', () => {
     expect(await process(delivery, createAttempt(1))).toMatchObject({ outcome: 'dead', error: own })
   })
 
-  it('tells of every failure, also where one of them cannot be read', async () => {
+  it('reports every failure, even an unreadable one', async () => {
     const { process, handlers } = worker()
     const first = new Error('first')
     const { proxy, revoke } = Proxy.revocable({}, {})
@@ -387,7 +387,7 @@ describe('an attempt that fails', () => {
     })
   })
 
-  it('by its timeout aborts the signal that the handler holds', async () => {
+  it('by its timeout aborts the handler’s signal', async () => {
     const { process, handlers } = worker({ handlerTimeoutMs: 20 })
     let signal: AbortSignal | undefined
     handlers.add('a.b', (_event, context) => {
@@ -403,7 +403,7 @@ describe('an attempt that fails', () => {
 })
 
 describe('an attempt that the inbox withdraws', () => {
-  it.each([ABORT.leaseLost(), ABORT.drained()])('is no failure: %s', async reason => {
+  it.each([ABORT.leaseLost(), ABORT.drained()])('is not a failure: %s', async reason => {
     const { process, handlers, seen, logger } = worker()
     const told = vi.fn()
     handlers.add('a.b', () => new Promise(() => {}))
@@ -422,7 +422,7 @@ describe('an attempt that the inbox withdraws', () => {
   })
 
   it.each([ABORT.leaseLost(), ABORT.drained()])(
-    'is not confused with one whose handler throws the reason of another attempt: %s',
+    'is not confused with one whose handler throws another attempt’s reason: %s',
     async reason => {
       const { process, handlers, seen } = worker()
       handlers.add('a.b', raise(reason))
@@ -443,7 +443,7 @@ describe('an attempt that the inbox withdraws', () => {
 it.each([
   ['a clock that throws', { clock: raise('no clock') }, event],
   ['an event whose created_at a handler made odd', {}, { ...event, created_at: Symbol('odd') as never }],
-])('completes an attempt in spite of %s', async (_, parts, odd) => {
+])('completes an attempt despite %s', async (_, parts, odd) => {
   const { process, handlers, seen } = worker(parts)
   handlers.add('a.b', async () => {})
   expect(await process({ ...delivery, event: odd }, createAttempt(1))).toEqual({ outcome: 'completed' })

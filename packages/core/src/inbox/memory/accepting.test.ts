@@ -15,7 +15,7 @@ describe('capacity in bytes', () => {
   const SIZE = eventBody({ id: '0' }).length
   const limits = (events: number) => ({ bodyLimit: SIZE, capacityBytes: SIZE * events })
 
-  it('answers 503 when it is used up, which the log explains, and accepts again when an event is done', async () => {
+  it('returns 503 if used up, which the log explains, and accepts again once an event is done', async () => {
     const { receiver, send, logger } = watch({ ...limits(2), concurrency: 1 })
     const gates = [deferred(), deferred()]
     receiver.on('*', ({ id }) => gates[Number(id)]?.promise)
@@ -51,7 +51,7 @@ describe('capacity in bytes', () => {
       ['warn', 'dead_letter_dropped', '0'],
       ['warn', 'dead_letter_dropped', '1'],
     ])
-    // Its own bytes make room for it.
+    // The letter's own bytes make room for the redrive.
     expect(await receiver.deadLetters.redrive('2')).toBe(true)
     expect(await send({ id: '5' })).toMatchObject({ status: 503 })
     expect(logger.lines).toHaveLength(3)
@@ -59,7 +59,7 @@ describe('capacity in bytes', () => {
 })
 
 describe('capacity', () => {
-  it('answers 503 with Retry-After when it is used up, and accepts again when an event is done', async () => {
+  it('returns 503 with Retry-After if used up, and accepts again once an event is done', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ capacity: 2, concurrency: 1, store })
     const gate = deferred()
@@ -76,7 +76,7 @@ describe('capacity', () => {
     expect(await send({ id: 'c' })).toMatchObject({ status: 202 })
   })
 
-  it('does not keep a duplicate of a handled event from being one, changed bytes included', async () => {
+  it('still recognizes a duplicate of a handled event, changed bytes included', async () => {
     const { receiver, send, seen } = watch({ capacity: 1 })
     receiver.on('*', event => (event.id === 'handled' ? undefined : new Promise(() => {})))
     await send({ id: 'handled' })
@@ -90,7 +90,7 @@ describe('capacity', () => {
     expect(await receiver.stats()).toMatchObject({ active: 1, pending: 0 })
   })
 
-  it('claims nothing from a store that cannot answer at once, or fails to', async () => {
+  it('claims nothing from a store whose lookup is asynchronous or fails', async () => {
     const handled = vi.fn(() => {
       throw new Error('no')
     })
@@ -108,7 +108,7 @@ describe('capacity', () => {
     expect(handled).toHaveBeenCalledTimes(1)
   })
 
-  it('of the store answers 503 too', async () => {
+  it('of the store returns 503 too', async () => {
     const { receiver, send } = watch({ store: memoryStore({ maxClaims: 1 }) })
     receiver.on('*', () => new Promise(() => {}))
     expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
@@ -118,7 +118,7 @@ describe('capacity', () => {
 })
 
 describe('duplicates in flight', () => {
-  it('are answered 503 while the first is being claimed, and 200 once it is acknowledged', async () => {
+  it('get 503 while the first is being claimed, and 200 once it is acknowledged', async () => {
     const answer = deferred<void>()
     const store = storeThat()
     store.claim.mockImplementationOnce(async (...given) => {
@@ -135,7 +135,7 @@ describe('duplicates in flight', () => {
     expect(store.claim).toHaveBeenCalledTimes(1)
   })
 
-  it('in another process are answered 503 until the lease expires, then run here', async () => {
+  it('in another process get 503 until the lease expires, then run here', async () => {
     const store = memoryStore()
     const [one, other] = [watch({ store }), watch({ store })]
     const handler = vi.fn()
@@ -156,7 +156,7 @@ describe('duplicates in flight', () => {
     expect(handler).toHaveBeenCalledTimes(1)
   })
 
-  it('of an event that another process handled are answered 200, conflicts reported', async () => {
+  it('of an event that another process handled get 200, and conflicts are reported', async () => {
     const store = memoryStore()
     const [one, other] = [watch({ store }), watch({ store })]
     await one.send()
@@ -182,10 +182,10 @@ describe('a store that fails to claim', () => {
       },
     ],
     ['answers nonsense', () => undefined],
-    ['answers an outcome that is none', () => ({ outcome: 'taken' })],
+    ['returns an unknown outcome', () => ({ outcome: 'taken' })],
     ['answers true', () => true],
-    ['answers nonsense later', async () => undefined],
-  ])('when it %s, the answer is 503 and the event is the sender’s', async (_, claim) => {
+    ['returns nonsense later', async () => undefined],
+  ])('if it %s, the reply is 503 and the event stays with the sender', async (_, claim) => {
     const { receiver, send, seen } = watch({ store: storeThat({ claim: claim as never }) })
     const handler = vi.fn()
     receiver.on('*', handler)
@@ -198,14 +198,14 @@ describe('a store that fails to claim', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0 })
   })
 
-  it('when it gives no time for an event in flight, the reply has a Retry-After nevertheless', async () => {
+  it('if it returns no time for an event in flight, the reply still has a Retry-After', async () => {
     const { send } = watch({ store: storeThat({ claim: () => ({ outcome: 'in_flight' }) as Claim }) })
     const { status, code, headers } = await send()
     expect([status, code]).toEqual([503, 'in_flight'])
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
   })
 
-  it('when it never answers, the answer is 503 within a second', async () => {
+  it('if it never answers, the reply is 503 within a second', async () => {
     const { send, seen } = watch({ store: storeThat({ claim: () => new Promise<Claim>(() => {}) }) })
     const reply = send()
     let answered = false
@@ -217,7 +217,7 @@ describe('a store that fails to claim', () => {
     expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
   })
 
-  it('releases a claim that it made too late, so that the sender’s retry runs', async () => {
+  it('releases a claim made too late, so that the sender’s retry runs', async () => {
     const answer = deferred<void>()
     const store = storeThat()
     store.claim.mockImplementationOnce(async (...given) => {

@@ -20,7 +20,7 @@ async function browsed() {
   return { inbox, receiver, find, idsOf }
 }
 
-it('lists what waits, what runs and what is dead', async () => {
+it('lists waiting events, running events and dead letters', async () => {
   const { idsOf, receiver } = await browsed()
   expect(await idsOf({ state: 'active' })).toEqual(['run'])
   expect(await idsOf({ state: 'pending' })).toEqual(['wait_1', 'wait_2', 'wait_3'])

@@ -31,7 +31,7 @@ it('keeps a letter with its delivery', () => {
   expect([list.size, list.remove('k'), list.remove('k'), list.size]).toEqual([1, true, false, 0])
 })
 
-it('lists the newest first, and a repeated letter as new', () => {
+it('lists the newest first, and treats a repeated letter as new', () => {
   const list = new DeadLetterList()
   for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about, logger)
   expect(list.list().map(letter => letter.key)).toEqual(['a', 'c', 'b'])
@@ -52,7 +52,7 @@ it.each(['newest', 'oldest'] as const)(
   },
 )
 
-it.each(['', 'x', '-1', '1e3'])('refuses a cursor that it did not make: %j', after => {
+it.each(['', 'x', '-1', '1e3'])('refuses an invalid cursor: %j', after => {
   expect(() => new DeadLetterList().list({ after })).toThrow("Option 'after'")
 })
 
@@ -67,7 +67,7 @@ it('keeps the newest thousand', () => {
   ])
 })
 
-it('drops the oldest until they are small enough, but not that of a key', () => {
+it('drops the oldest until the rest is small enough, except that of a key', () => {
   const list = new DeadLetterList()
   const dropping = recordingLogger()
   for (const key of ['a', 'b', 'c', 'd']) list.put(delivery(key), about, dropping)
@@ -80,7 +80,7 @@ it('drops the oldest until they are small enough, but not that of a key', () => 
   expect(list.bytes).toBe(0)
 })
 
-it('describes what was thrown, whatever it was', () => {
+it('describes any thrown value', () => {
   expect(describeError(new NonRetryableError('no'))).toBe('NonRetryableError: no')
   expect(describeError('text')).toBe('text')
   expect(describeError(undefined)).toBe('undefined')
@@ -97,7 +97,7 @@ it.each([
     }),
   ],
   ['whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') })],
-])('describes a value that cannot be turned into text: something %s', (_, thrown) => {
+])('describes a value that cannot be converted to text: something %s', (_, thrown) => {
   expect(describeError(thrown)).toBe('an unreadable error')
 })
 

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 describe('the drain', () => {
-  it('runs waiting events, also those that wait for a retry', async () => {
+  it('runs waiting events, including those that wait for a retry', async () => {
     const { receiver, send } = watch({
       concurrency: 1,
       retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 },
@@ -31,7 +31,7 @@ describe('the drain', () => {
     expect(await closed).toEqual({ lost: 0 })
   })
 
-  it('waits as usual for the retries after the one it brings forward', async () => {
+  it('delays retries as usual after the one it brings forward', async () => {
     const { receiver, send, seen } = watch({ retry: { minDelay: '2s', maxDelay: '2s', attempts: 9 } })
     const at: number[] = []
     receiver.on('*', () => {
@@ -51,9 +51,9 @@ describe('the drain', () => {
 
   it.each([
     ['lost without a dead letter handler', undefined, 1],
-    ['lost when its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
-    ['not lost when its dead letter handler succeeded', () => {}, 0],
-  ])('gives up at once an event that it cannot wait for: %s', async (_, listener, lost) => {
+    ['lost if its dead letter handler failed', () => Promise.reject(new Error('no')), 1],
+    ['not lost if its dead letter handler succeeded', () => {}, 0],
+  ])('gives up at once on an event that it cannot wait for: %s', async (_, listener, lost) => {
     const { receiver, send, seen, logger } = watch()
     const attempts: number[] = []
     const error = new RetryAfterError('busy', '60s')
@@ -76,7 +76,7 @@ describe('the drain', () => {
     expect(await receiver.deadLetters.list()).toMatchObject([{ attempts: 2 }])
   })
 
-  it('gives up an event that fails meanwhile, and brings forward one whose onError was still running', async () => {
+  it('gives up on an event that fails meanwhile, and brings forward one whose onError was still running', async () => {
     const { receiver, send } = watch({ retry: { minDelay: '1h', maxDelay: '1h', attempts: 3 } })
     const told = deferred()
     const fails = deferred()
@@ -100,7 +100,7 @@ describe('the drain', () => {
     expect(attempts).toHaveLength(3)
   })
 
-  it('gives up no event that its sender still has', async () => {
+  it('does not give up on an event that its sender still has', async () => {
     const { receiver, send } = watch({ acknowledge: 'after-processing' })
     const gate = deferred()
     const onDeadLetter = vi.fn()
@@ -119,7 +119,7 @@ describe('the drain', () => {
     expect(onDeadLetter).not.toHaveBeenCalled()
   })
 
-  it('logs which events it left no time for, all of them as a field and the first in words', async () => {
+  it('logs unhandled events, all of them in a field and the first in the message', async () => {
     const { receiver, send, logger } = watch({ concurrency: 1 })
     receiver.on('*', () => new Promise<void>(() => {}))
     const ids = Array.from({ length: 23 }, (_, at) => `evt_${at}`)
@@ -140,7 +140,7 @@ describe('the drain', () => {
     ])
   })
 
-  it('does not count an event as lost that had no attempt left', async () => {
+  it('does not count an event without attempts left as lost', async () => {
     const { receiver, send } = watch({ retry: { attempts: 2 } })
     const gate = deferred()
     receiver.on('*', async ({ id }) => {
@@ -212,7 +212,7 @@ describe('the drain', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 2 })
   })
 
-  it('ends at once when there is nothing to do, also before the first event', async () => {
+  it('ends at once if there is nothing to do, even before the first event', async () => {
     const idle = watch()
     await idle.send()
     await settle()
@@ -222,7 +222,7 @@ describe('the drain', () => {
     expect(vi.getTimerCount()).toBe(timers)
   })
 
-  it('releases a claim that the store answers after it, and does not acknowledge the event', async () => {
+  it('releases a claim that the store confirms after its end, and does not acknowledge the event', async () => {
     const answer = deferred<Claim>()
     const store = storeThat({ claim: () => answer.promise })
     const { receiver, send } = watch({ store })
@@ -241,7 +241,7 @@ describe('the drain', () => {
     expect(store.release.mock.calls.length).toBe(before + 1)
   })
 
-  it('does not count an event as lost that is being recorded as handled', async () => {
+  it('does not count an event that is being recorded as handled as lost', async () => {
     const recorded = deferred<boolean>()
     const store = storeThat({ complete: () => recorded.promise })
     const { receiver, send, seen } = watch({ store })
@@ -258,7 +258,7 @@ describe('the drain', () => {
     expect(of(seen, 'completion_lost')).toEqual([])
   })
 
-  it('renews leases until it ends, and not after', async () => {
+  it('renews leases only until it ends', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ store })
     receiver.on('*', () => new Promise(() => {}))

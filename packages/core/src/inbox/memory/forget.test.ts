@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('lets a replay of a handled event run once', async () => {
+it('lets one replay of a handled event run', async () => {
   const { receiver, send } = watch({ namespace: 'eu' })
   const ran = vi.fn<() => void>()
   receiver.on('*', ran)

@@ -28,7 +28,7 @@ afterEach(() => {
 describe.each(operations)('%s', operation => {
   const call = CALLS[operation]
 
-  it('passes on arguments and answer, synchronous or not', async () => {
+  it('passes on arguments and result, synchronous or not', async () => {
     const asked = vi.fn(() => 'answer')
     const store = { ...memoryStore(), [operation]: asked } as unknown as DedupeStore
     expect(call(new GuardedStore(store, () => {}))).toBe('answer')
@@ -53,7 +53,7 @@ describe.each(operations)('%s', operation => {
     expect(second.seen).toEqual([{ ...down, operation: expect.stringContaining(operation) }])
   })
 
-  it('ends after a second when the store never answers', async () => {
+  it('ends after a second if the store never answers', async () => {
     const { guarded: slow, seen } = guard({ [operation]: never })
     const rejected = expect(call(slow)).rejects.toMatchObject({ name: 'DeadlineError' })
     await vi.advanceTimersByTimeAsync(999)
@@ -95,7 +95,7 @@ describe('a claim that comes too late', () => {
     expect(release.mock.calls).toEqual([['k', 't']])
   })
 
-  it('is not released when another holder has it', async () => {
+  it('is not released if another holder has it', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
     await lateClaim({ outcome: 'completed', fingerprint: 5 }, release)
@@ -113,7 +113,7 @@ describe('a claim that comes too late', () => {
   })
 })
 
-it('adds no deadline to a store that keeps its own', async () => {
+it('adds no deadline to a store that has its own', async () => {
   const settled = vi.fn()
   const { guarded } = guard({ bounded: true, claim: never })
   void Promise.resolve(CALLS.claim(guarded)).then(settled, settled)

@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 describe('leases', () => {
-  it('need no renewal where the inbox has its ids to itself', async () => {
+  it('need no renewal if the inbox shares no ids', async () => {
     const { receiver, send } = watch({ handlerTimeout: '10m' })
     const gate = deferred()
     const handler = vi.fn(() => gate.promise)
@@ -27,7 +27,7 @@ describe('leases', () => {
     gate.resolve()
   })
 
-  it('are renewed at a third of their length until the event is finished', async () => {
+  it('are renewed at a third of their duration until the event is finished', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ inbox: memoryInbox({ store, lease: '30s' }), handlerTimeout: '10m' })
     const gate = deferred()
@@ -54,7 +54,7 @@ describe('leases', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('have a token of their own for every delivery', async () => {
+  it('have a separate token for every delivery', async () => {
     const store = storeThat()
     const { send } = watch({ store })
     for (const id of ['a', 'b', 'c']) await send({ id })
@@ -65,7 +65,7 @@ describe('leases', () => {
     expect(store.claim.mock.calls[0]?.[2]).toEqual({ leaseMs: 60_000 })
   })
 
-  it('that another process has taken end the attempt, whose result does not count', async () => {
+  it('taken by another process end the attempt, whose result does not count', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store })
     const signals: AbortSignal[] = []
@@ -95,7 +95,7 @@ describe('leases', () => {
     expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
   })
 
-  it('that are lost while the event waits keep it from running here', async () => {
+  it('lost while the event waits keep it from running here', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ store, concurrency: 1, handlerTimeout: '1h' })
     const started: string[] = []
@@ -116,7 +116,7 @@ describe('leases', () => {
     expect(started).toEqual(['a'])
   })
 
-  it('are taken once more when the store was restarted empty', async () => {
+  it('are taken again if the store restarted empty', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
     const gate = deferred()
@@ -143,7 +143,7 @@ describe('leases', () => {
     })
   })
 
-  it('taken once more are recognized when the answer to that claim was lost', async () => {
+  it('taken again are recognized if the reply to that claim was lost', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, retry: { minDelay: '50s', maxDelay: '50s' } })
     const handler = vi.fn<() => void>().mockImplementationOnce(() => {
@@ -168,7 +168,7 @@ describe('leases', () => {
     expect(await fresh.claim(key, 'other', { leaseMs: 1 })).toMatchObject({ outcome: 'completed' })
   })
 
-  it('are taken once more by the next round when the store had no room in this one', async () => {
+  it('are taken again by the next round if the store had no room in this one', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
     receiver.on('*', () => new Promise(() => {}))
@@ -181,7 +181,7 @@ describe('leases', () => {
     expect(await receiver.stats()).toMatchObject({ active: 1 })
   })
 
-  it('taken once more for an event that has finished meanwhile are released', async () => {
+  it('taken again for an event that has finished meanwhile are released', async () => {
     const again = deferred<Claim>()
     const store = storeThat()
     const { receiver, send } = watch({ store, handlerTimeout: '1h' })
@@ -201,7 +201,7 @@ describe('leases', () => {
     ])
   })
 
-  it('outlive the request whose timer renews them', async () => {
+  it('outlast the request whose timer renews them', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ store, handlerTimeout: '1h' })
     receiver.on('*', () => new Promise(() => {}))
@@ -220,7 +220,7 @@ describe('leases', () => {
     expect(store.extend).toHaveBeenCalledTimes(6)
   })
 
-  it('outlive a store that fails for a while', async () => {
+  it('outlast a store that fails for a while', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store, handlerTimeout: '1h' })
     const gate = deferred()
@@ -249,7 +249,7 @@ describe('leases', () => {
     expect(store.extend).toHaveBeenCalledTimes(1100)
   })
 
-  it('do not move with the wall clock', async () => {
+  it('do not depend on the wall clock', async () => {
     const store = storeThat()
     const clock = vi.fn(() => Date.now())
     const { receiver, send } = watch({ store, clock, tolerance: false, handlerTimeout: '1h' })

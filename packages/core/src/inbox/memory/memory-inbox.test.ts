@@ -19,7 +19,7 @@ describe('the options', () => {
     expect(() => memoryInbox({ lease: '61m' })).toThrow(ConfigurationError)
   })
 
-  it('are refused when one is misspelt, or when a store is passed instead', () => {
+  it('are refused if one is misspelled, or if a store is passed instead', () => {
     expect(() => memoryInbox({ leese: '1s' } as object)).toThrow("Option 'leese': is not an option")
     expect(() => memoryInbox(memoryStore() as object)).toThrow(
       "Option 'store': this is a store: write memoryInbox({ store })",
@@ -29,7 +29,7 @@ describe('the options', () => {
 })
 
 describe('the inbox', () => {
-  it('serves one receiver, and refuses a second with the fix', async () => {
+  it('serves one receiver, and refuses a second with advice', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -40,7 +40,7 @@ describe('the inbox', () => {
     expect(await second.send()).toMatchObject({ status: 503, code: 'inbox_unavailable' })
   })
 
-  it('goes on when the receiver that it refused is closed', async () => {
+  it('keeps working after the refused receiver is closed', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -59,7 +59,7 @@ describe('the inbox', () => {
     expect((await first.send()).status).toBe(202)
   })
 
-  it('may serve another receiver when its start failed for the first', async () => {
+  it('may serve another receiver if its start failed for the first', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))
     const inbox = memoryInbox({ store: { ...memoryStore(), start } })
@@ -67,7 +67,7 @@ describe('the inbox', () => {
     expect((await watch({ inbox }).send()).status).toBe(202)
   })
 
-  it('goes on when a receiver that never started is closed', async () => {
+  it('keeps working after a receiver that never started is closed', async () => {
     const inbox = memoryInbox()
     const [first, second] = [watch({ inbox }), watch({ inbox })]
     await first.receiver.start()
@@ -75,7 +75,7 @@ describe('the inbox', () => {
     expect((await first.send()).status).toBe(202)
   })
 
-  it('starts a store again whose start failed', async () => {
+  it('restarts a store whose start failed', async () => {
     const start = vi.fn(async () => {})
     start.mockRejectedValueOnce(new Error('no connection'))
     const { send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
@@ -83,7 +83,7 @@ describe('the inbox', () => {
     expect((await send()).status).toBe(202)
   })
 
-  it('answers 503 while its store hangs at start, and ends with its receiver', async () => {
+  it('returns 503 while its store hangs at start, and ends with its receiver', async () => {
     const start = vi.fn<() => Promise<void>>(() => new Promise(() => {}))
     const { receiver, send } = watch({ inbox: memoryInbox({ store: { ...memoryStore(), start } }) })
     const reply = send()
@@ -100,7 +100,7 @@ describe('the inbox', () => {
     expect(await again).toMatchObject({ status: 503 })
   })
 
-  it('cannot be used again after it was closed with its receiver', async () => {
+  it('cannot be reused after it was closed with its receiver', async () => {
     const inbox = memoryInbox()
     const { receiver } = watch({ inbox })
     await receiver.start()
@@ -118,7 +118,7 @@ describe('the inbox', () => {
     }
   })
 
-  it('needs to be started', () => {
+  it('must be started', () => {
     expect(() => memoryInbox().accept({ key: 'k' } as never)).toThrow(ConfigurationError)
   })
 
@@ -145,7 +145,7 @@ describe('the inbox', () => {
     expect(logger.lines).toEqual([{ level: 'warn', fields: { code: 'ids_evicted' }, message }])
   })
 
-  it('knows how long its oldest event has been waiting', async () => {
+  it('reports how long its oldest event has been waiting', async () => {
     const { receiver, send } = watch({ concurrency: 1 })
     receiver.on('*', () => new Promise(() => {}))
     expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })

@@ -8,7 +8,7 @@ const KEEP_LONG = { ...KEEP, retentionMs: 600_000 }
 const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000) =>
   store.claim(key, token, { leaseMs })
 
-/** A started store, and what it reports. */
+/** Starts a store, and collects its reports. */
 function reporting(options: MemoryStoreOptions) {
   const store = memoryStore(options)
   const reported: StoreNotice[] = []
@@ -24,7 +24,7 @@ afterEach(() => {
 })
 
 describe('a claim', () => {
-  it('is a lease that others wait for, and that expires by itself', () => {
+  it('is a lease that others must wait for, and that expires by itself', () => {
     const store = memoryStore()
     expect(claim(store, 'k', 'a')).toEqual({ outcome: 'claimed' })
     vi.advanceTimersByTime(400)
@@ -51,7 +51,7 @@ describe('a claim', () => {
     expect(claim(store, 'l', 'b')).toEqual({ outcome: 'claimed' })
   })
 
-  it('has one winner among any number', () => {
+  it('has exactly one winner', () => {
     const store = memoryStore()
     for (let round = 0; round < 50; round++) {
       const outcomes = Array.from({ length: 100 }, (_, i) => claim(store, `k${round}`, `t${i}`))
@@ -119,7 +119,7 @@ describe('complete', () => {
     expect(claim(store, 'k', 'b')).toMatchObject({ outcome: 'completed' })
   })
 
-  it('changes nothing when another token holds a lease by now', () => {
+  it('changes nothing if another token now holds a lease', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -149,7 +149,7 @@ describe('release', () => {
     expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' })
   })
 
-  it('answers false for a lease that has expired', () => {
+  it('returns false for an expired lease', () => {
     const store = memoryStore()
     void claim(store, 'k', 'a')
     vi.advanceTimersByTime(1000)
@@ -158,7 +158,7 @@ describe('release', () => {
 })
 
 describe('room', () => {
-  it('is never made by forgetting a claim in flight: it is full', () => {
+  it('is never made by forgetting a claim in flight: the store is full', () => {
     const store = memoryStore({ maxClaims: 2 })
     void claim(store, 'a', '1')
     void claim(store, 'b', '2')
@@ -179,7 +179,7 @@ describe('room', () => {
     expect(claim(store, 'b', '9')).toMatchObject({ outcome: 'in_flight' })
   })
 
-  it('for handled ids is bounded: the oldest are forgotten, claims are not', () => {
+  it('for handled ids is bounded: the oldest ids are forgotten, claims are not', () => {
     const store = memoryStore({ maxIds: 2, maxClaims: 10 })
     void claim(store, 'held', 'h')
     for (const key of ['a', 'b', 'c']) void store.complete(key, 't', KEEP)
@@ -189,7 +189,7 @@ describe('room', () => {
     expect(claim(store, 'a', 'x')).toEqual({ outcome: 'claimed' })
   })
 
-  it('for handled ids that is too small is reported: at once, then once a minute with a count', () => {
+  it('for too few handled ids is reported: at once, then once a minute with a count', () => {
     const { complete, reported } = reporting({ maxIds: 2 })
     for (const key of ['a', 'b']) complete(key)
     expect(reported).toEqual([])
@@ -212,7 +212,7 @@ describe('room', () => {
     )
   })
 
-  it('for handled ids is not reported as too small when only expired ids make way', () => {
+  it('for handled ids is not reported as too small if only expired ids are evicted', () => {
     const { complete, reported, store } = reporting({ maxIds: 2 })
     for (const key of ['a', 'b']) complete(key)
     complete('b')
@@ -233,7 +233,7 @@ describe('room', () => {
     ['maxClaims', -1],
     ['maxClaims', Number.POSITIVE_INFINITY],
     ['maxClaims', '5'],
-  ])('is a whole number that a Map has room for, under its own name: %s %j', (option, value) => {
+  ])('is limited to whole numbers that a Map has room for, under its own name: %s %j', (option, value) => {
     const make = () => memoryStore({ [option]: value } as MemoryStoreOptions)
     expect(make).toThrow(ConfigurationError)
     expect(make).toThrow(expect.objectContaining({ option }))

@@ -33,7 +33,7 @@ it('counts by the minute, for an hour', () => {
   expect(counts.list()).toHaveLength(59)
 })
 
-it('counts what the inbox handles and dead-letters', async () => {
+it('counts handled and dead-lettered events', async () => {
   const inbox = memoryInbox()
   const { receiver, send } = watch({ inbox })
   receiver.on('*', ({ id }) => {

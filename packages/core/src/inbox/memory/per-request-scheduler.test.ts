@@ -24,7 +24,7 @@ const COMPLETED: AttemptResult = { outcome: 'completed' }
 const RETRY: AttemptResult = { outcome: 'retry', delayMs: 1000, error: new Error('not now') }
 const DEAD: AttemptResult = { outcome: 'dead', error: new Error('no use'), notified: true }
 
-/** An inbox whose attempts end when the test says so, or never, as when their request is gone. */
+/** Inbox whose attempts end when the test says so, or never, as if their request were gone. */
 function working(more: Partial<ProcessingPolicy> = {}) {
   const inbox = memoryInbox()
   const runs: (Pick<Attempt, 'number' | 'decision'> & {
@@ -57,7 +57,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('starts an attempt before anything else can take the turn of its request', async () => {
+it('starts an attempt before anything else can use its request’s turn', async () => {
   const { accept, ids } = working()
   expect(accept('a')).toEqual({ outcome: 'accepted' })
   expect(ids()).toEqual([])
@@ -80,7 +80,7 @@ it('leaves an event that it cannot start with the sender, and starts nothing whe
   expect(inbox.stats()).toMatchObject({ active: 2, pending: 0 })
 })
 
-it('leaves an event whose key is taken with its sender, also while the one before it waits for a retry', async () => {
+it('leaves an event whose key is taken with its sender, even while the key’s holder waits for a retry', async () => {
   const { accept, runs, ids } = working({ serialize: true })
   const order = { key: 'k', createdAt: 1 }
   const soon = { outcome: 'in_flight', retryAfterMs: 1000 }
@@ -113,7 +113,7 @@ it('retries by a timer of the same request, once there is room', async () => {
   expect(runs.at(-1)).toMatchObject({ id: 'a', number: 2 })
 })
 
-it('answers a duplicate of a handled event as one, also without room', async () => {
+it('recognizes a duplicate of a handled event even without room', async () => {
   const { accept, runs } = working()
   accept('handled')
   await turn()
@@ -124,7 +124,7 @@ it('answers a duplicate of a handled event as one, also without room', async () 
   expect(accept('handled')).toEqual({ outcome: 'duplicate' })
 })
 
-it('has room again once attempts must be over by the clock, even without a result', async () => {
+it('has room again once attempts are past their time limit, even without a result', async () => {
   const { accept } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(10_900)
@@ -134,7 +134,7 @@ it('has room again once attempts must be over by the clock, even without a resul
   expect(accept('e')).toEqual(FULL)
 })
 
-it('applies a late result, and retries as usual', async () => {
+it('applies a late result and retries as usual', async () => {
   const { accept, runs, ids } = working()
   for (const id of ['a', 'b']) accept(id)
   await vi.advanceTimersByTimeAsync(15_000)
@@ -179,7 +179,7 @@ it('does not abandon an event that waits for a late retry', async () => {
   expect(ids()).toEqual(['a', 'a'])
 })
 
-it('gives back an unacknowledged event whose request is gone, and keeps no dead letter of it', async () => {
+it('returns an unacknowledged event whose request is gone to its sender, and keeps no dead letter', async () => {
   const { accept, inbox, runs } = working({ acknowledge: 'after-processing' })
   const reply = accept('a')
   expect(accept('a')).toEqual({ outcome: 'in_flight', retryAfterMs: 1000 })
@@ -194,7 +194,7 @@ it('gives back an unacknowledged event whose request is gone, and keeps no dead 
   expect(inbox.deadLetters.list()).toEqual([])
 })
 
-it('warns once on Workers that handlers may end with the reply, also where waitUntil is there', () => {
+it('warns once on Workers that handlers may end with the reply, even with waitUntil', () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
   onTestFinished(() => void vi.unstubAllGlobals())
   const warn = vi.fn()

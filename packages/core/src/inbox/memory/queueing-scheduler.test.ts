@@ -49,7 +49,7 @@ describe('concurrency', () => {
 })
 
 describe('serializeBy', () => {
-  it('runs events of one key one at a time, the oldest waiting one first, others beside them', async () => {
+  it('runs events of one key one at a time, oldest first, and others in parallel', async () => {
     const { receiver, send } = watch({ serializeBy: event => String(event.data['conversation_id']) })
     const gates = new Map<string, ReturnType<typeof deferred<void>>>()
     const order: string[] = []
@@ -95,7 +95,7 @@ describe('serializeBy', () => {
     expect(order).toEqual(['a', 'b', 'c'])
   })
 
-  it('lets nothing overtake an event that waits for its retry', async () => {
+  it('does not let another event overtake one that waits for its retry', async () => {
     const { receiver, send } = watch({
       serializeBy: () => 'k',
       retry: { minDelay: '10s', maxDelay: '10s', attempts: 2 },

@@ -21,7 +21,7 @@ it('shifts one entry of a key at a time, the oldest first', () => {
   expect(queue.shift()).toBeUndefined()
 })
 
-it('keeps the order of arrival among events of one instant', () => {
+it('keeps the order of arrival among events of the same instant', () => {
   const queue = new ReadyQueue<Entry>()
   const list = [entry('k', 1), entry('k', 1), entry('k', 1)]
   for (const one of list) queue.push(one)
@@ -31,7 +31,7 @@ it('keeps the order of arrival among events of one instant', () => {
   }
 })
 
-it('runs keys independently, and entries without a key beside all of them', () => {
+it('runs keys independently, and entries without a key in parallel', () => {
   const queue = new ReadyQueue<Entry>()
   const [a1, a2, b1, free1, free2] = [entry('a'), entry('a'), entry('b'), entry(undefined), entry(undefined)]
   for (const one of [a1, a2, b1, free1, free2]) queue.push(one)
@@ -61,7 +61,7 @@ it('keeps the key of an entry that waits for a retry', () => {
 it.each([
   ['of the same instant', 1],
   ['that is older and arrived later', 0],
-])('lets no entry %s overtake one that returns for a retry', (_, createdAt) => {
+])('does not let an entry %s overtake one that returns for a retry', (_, createdAt) => {
   const queue = new ReadyQueue<Entry>()
   const [first, second] = [entry('k', 1), entry('k', createdAt)]
   queue.push(first)
@@ -73,7 +73,7 @@ it.each([
   expect(queue.shift()).toBe(second)
 })
 
-it('retries an entry without a key by itself', () => {
+it('retries an entry without a key independently', () => {
   const queue = new ReadyQueue<Entry>()
   const [one, other] = [entry(undefined), entry(undefined)]
   queue.push(one)
@@ -110,7 +110,7 @@ it('starts over with a key that became empty before it was shifted', () => {
   expect(queue.shift()).toBeUndefined()
 })
 
-it('never shifts two entries of a key, whatever the order of calls', () => {
+it('never shifts two entries of a key, in any order of calls', () => {
   const queue = new ReadyQueue<Entry>()
   const running = new Map<string, Entry>()
   const handled: Entry[] = []
@@ -156,7 +156,7 @@ it('never shifts two entries of a key, whatever the order of calls', () => {
   expect(new Set(handled).size).toBe(pushed)
 })
 
-it('is first in, first out without keys, however it is filled', () => {
+it('is first in, first out without keys, in any order of calls', () => {
   const queue = new ReadyQueue<Entry>()
   const waiting: Entry[] = []
   expect(queue.shift()).toBeUndefined()

@@ -38,7 +38,7 @@ describe('dead letters', () => {
     expect(await letters.get('b', { namespace: 'other' })).toBeUndefined()
   })
 
-  it('are kept when a handler throws something odd', async () => {
+  it('are kept if a handler throws something odd', async () => {
     const { receiver, send } = watch({ retry: { attempts: 1 } })
     receiver.on('*', () => {
       throw Object.create(null)
@@ -48,7 +48,7 @@ describe('dead letters', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 1 })
   })
 
-  it('run again from the first attempt when they are redriven', async () => {
+  it('run again from the first attempt if redriven', async () => {
     const { letters, handler, seen, receiver } = await withDead()
     handler.mockImplementation(() => {})
     expect(await letters.redrive('b')).toBe(true)
@@ -61,7 +61,7 @@ describe('dead letters', () => {
     expect(await receiver.stats()).toMatchObject({ dead: 2 })
   })
 
-  it('run again when the sender repeats them', async () => {
+  it('run again if the sender repeats them', async () => {
     const { letters, handler, send } = await withDead()
     handler.mockImplementation(() => {})
     expect(await send({ id: 'a' })).toMatchObject({ status: 202 })
@@ -70,7 +70,7 @@ describe('dead letters', () => {
     expect(await letters.get('a')).toBeUndefined()
   })
 
-  it('are gone when they are discarded', async () => {
+  it('are gone once discarded', async () => {
     const { letters } = await withDead()
     expect(await letters.discard('a')).toBe(true)
     expect(await letters.discard('a')).toBe(false)
@@ -78,7 +78,7 @@ describe('dead letters', () => {
     expect((await letters.list()).map(letter => letter.id)).toEqual(['c', 'b'])
   })
 
-  it('do not use the request they came with when they are redriven', async () => {
+  it('do not use their original request if redriven', async () => {
     const { receiver } = watch({ retry: { attempts: 1 } })
     const handler = vi.fn<() => void>().mockImplementationOnce(() => {
       throw new Error('no')
@@ -95,7 +95,7 @@ describe('dead letters', () => {
     expect(handler).toHaveBeenCalledTimes(2)
   })
 
-  it('stay when there is no room to redrive them', async () => {
+  it('stay if there is no room to redrive them', async () => {
     const { receiver, send } = watch({ retry: { attempts: 1 }, capacity: 1 })
     receiver.on('*', event => {
       if (event.id === 'dead') throw new Error('no')
@@ -108,7 +108,7 @@ describe('dead letters', () => {
     expect(await receiver.deadLetters.get('dead')).toBeDefined()
   })
 
-  it('are kept again when the redrive fails in a receiver that answers after processing', async () => {
+  it('are kept again if the redrive fails in a receiver that acknowledges after processing', async () => {
     const { receiver, send } = watch({ acknowledge: 'after-processing' })
     const handler = vi.fn(() => {
       throw new NonRetryableError('never')

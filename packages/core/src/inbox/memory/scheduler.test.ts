@@ -17,7 +17,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
       },
     ],
     ['rejects', () => Promise.reject(fault)],
-  ])('tries an event again whose attempt %s, and runs others', async (_, fail) => {
+  ])('retries an event whose attempt %s, and runs others', async (_, fail) => {
     const applied: [string, AttemptResult][] = []
     const scheduler = new Scheduler({
       policy: { concurrency: 1, handlerTimeoutMs: 1000 },
@@ -34,7 +34,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
   })
 })
 
-it('gives I/O its turn among attempts that end at once', async () => {
+it('yields to I/O between attempts that end at once', async () => {
   let runs = 0
   const scheduler = new QueueingScheduler({
     policy: { concurrency: 1, handlerTimeoutMs: 1000 },

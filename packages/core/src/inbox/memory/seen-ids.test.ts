@@ -13,7 +13,7 @@ function remember(ids: SeenIds, key: string, fingerprint = 0): void {
   ids.complete(key, '', { fingerprint, retentionMs: LONG_MS })
 }
 
-it('keeps the fingerprint of each id, and the last one', () => {
+it('keeps the latest fingerprint of each id', () => {
   const ids = new SeenIds(10)
   for (const [i, key] of KEYS.entries()) remember(ids, key, i)
   expect(KEYS.map(key => ids.handled(key))).toEqual([0, 1, 2])
@@ -24,7 +24,7 @@ it('keeps the fingerprint of each id, and the last one', () => {
   expect([...KEYS, 'evt_d'].map(key => ids.handled(key))).toEqual([3, 4, 2, undefined])
 })
 
-it('forgets the oldest id for one too many, and no other', () => {
+it('forgets only the oldest id if there is one too many', () => {
   const ids = new SeenIds(3)
   for (const key of [...KEYS, 'evt_1']) remember(ids, key)
   expect([...KEYS, 'evt_1'].map(key => ids.claim(key).outcome)).toEqual([
@@ -45,7 +45,7 @@ it('forgets in the order of arrival, however often an id is looked up', () => {
   expect(ids.handled('evt_b')).toBe(0)
 })
 
-it('reports nothing when new ids push out those whose time is over', () => {
+it('reports nothing if new ids evict expired ones', () => {
   vi.useFakeTimers()
   const ids = new SeenIds(10_000)
   const reported: StoreNotice[] = []
@@ -68,7 +68,7 @@ it('sets no timer', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('forgets an id whose time is over, and has no id to forget then', () => {
+it('forgets an expired id, and has no id to forget then', () => {
   vi.useFakeTimers()
   const ids = new SeenIds(3)
   remember(ids, 'evt_a')
@@ -77,7 +77,7 @@ it('forgets an id whose time is over, and has no id to forget then', () => {
   expect(ids.forget('evt_a')).toBe(false)
 })
 
-it('remembers what a plain list of the newest ids would', () => {
+it('remembers the same ids as a plain list of the newest', () => {
   const ids = new SeenIds(8)
   const keys = ['Aa', 'BB', 'C#'].flatMap(a => ['Aa', 'BB', 'C#', 'xx'].map(b => a + b))
   let newest: string[] = []

@@ -44,7 +44,7 @@ describe('retries', () => {
     expect(store.complete).not.toHaveBeenCalled()
   })
 
-  it('succeed when the handler does, with the event as it was before the first attempt', async () => {
+  it('succeed once the handler does, with the event as it was before the first attempt', async () => {
     const store = storeThat()
     const { receiver, send, seen } = watch({ store })
     const given: unknown[] = []
@@ -75,7 +75,7 @@ describe('retries', () => {
     ])
   })
 
-  it('wait as long as a RetryAfterError asks for', async () => {
+  it('wait as long as a RetryAfterError requests', async () => {
     const { receiver, send } = watch()
     const handler = vi.fn(() => {
       throw new RetryAfterError('busy', '90s')
@@ -111,7 +111,7 @@ describe('retries', () => {
 describe("acknowledge: 'after-processing'", () => {
   const after = { acknowledge: 'after-processing' } as const
 
-  it('answers 200 when the handlers have finished, and remembers the event', async () => {
+  it('returns 200 once the handlers have finished, and remembers the event', async () => {
     const { receiver, send } = watch(after)
     const gate = deferred()
     receiver.on('*', () => gate.promise)
@@ -123,7 +123,7 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
   })
 
-  it('answers 500 when they have failed, retries nothing itself, and lets the sender retry', async () => {
+  it('returns 500 if they failed, retries nothing itself, and lets the sender retry', async () => {
     const { receiver, send } = watch(after)
     const handler = vi.fn().mockRejectedValueOnce(new Error('once'))
     receiver.on('*', handler)
@@ -138,7 +138,7 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await receiver.deadLetters.list()).toEqual([])
   })
 
-  it('answers 503 with the time a handler asked for, also when another one failed', async () => {
+  it('returns 503 with the time a handler requested, even if another one failed', async () => {
     const { receiver, send } = watch(after)
     receiver.on('*', () => {
       throw new RetryAfterError('busy', '90s')
@@ -155,7 +155,7 @@ describe("acknowledge: 'after-processing'", () => {
     })
   })
 
-  it('answers 200 for a NonRetryableError only when a dead letter handler succeeded', async () => {
+  it('returns 200 for a NonRetryableError only if a dead letter handler succeeded', async () => {
     for (const [listener, status, code, kept] of [
       [() => {}, 200, 'dead_lettered', 1],
       [() => Promise.reject(new Error('no note')), 500, 'handler_failed', 0],
@@ -173,7 +173,7 @@ describe("acknowledge: 'after-processing'", () => {
     }
   })
 
-  it('answers 503 when the drain ends first, and releases the event', async () => {
+  it('returns 503 if the drain ends first, and releases the event', async () => {
     const store = storeThat()
     const { receiver, send } = watch({ ...after, store })
     const signals: AbortSignal[] = []
@@ -192,7 +192,7 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await receiver.deadLetters.list()).toEqual([])
   })
 
-  it('answers 503 when the lease went to another process', async () => {
+  it('returns 503 if the lease went to another process', async () => {
     const store = storeThat({ extend: () => false })
     const { receiver, send } = watch({ ...after, store })
     receiver.on('*', () => new Promise(() => {}))
@@ -275,7 +275,7 @@ describe('a store that fails', () => {
     expect(of(seen, 'completion_lost')).toEqual([])
   })
 
-  it('to complete is not waited for during the drain', async () => {
+  it('to complete does not delay the drain', async () => {
     const store = storeThat({ complete: () => Promise.reject(new Error('down')) })
     const { receiver, send, seen } = watch({ store })
     const gate = deferred()

@@ -28,7 +28,7 @@ it('keeps the order and the trace of an event', () => {
   expect(readEnvelope(writeEnvelope(envelope))).toEqual(envelope)
 })
 
-it('reads a dead letter as an event that begins again', () => {
+it('reads a dead letter as an event that starts over', () => {
   const envelope = { delivery, attempts: 0, waitMs: 0 }
   const death = { reason: 'Error: no', attempts: 8, failedAt: 1 }
   expect(readEnvelope(writeEnvelope(envelope, death))).toEqual(envelope)
@@ -47,15 +47,15 @@ const head = {
 }
 const written = (line: unknown) => new TextEncoder().encode(`${JSON.stringify(line)}\n{}`)
 
-it('knows a message of a later release', () => {
+it('recognizes a message of a later release', () => {
   expect(readEnvelope(written({ v: 2, name: 'other' }))).toBe('later_version')
 })
 
 it.each([
   ['nothing', new Uint8Array(0)],
   ['no line', new TextEncoder().encode(JSON.stringify(head))],
-  ['a line that is no JSON', new TextEncoder().encode('hello\n{}')],
-  ['a line that is no object', written(7)],
+  ['a line that is not JSON', new TextEncoder().encode('hello\n{}')],
+  ['a line that is not an object', written(7)],
   ['an object without a version', written({ ...head, v: undefined })],
   ['a number instead of a text', written({ ...head, id: 5 })],
   ['a text instead of a number', written({ ...head, attempts: '1' })],

@@ -14,7 +14,7 @@ interface Published extends Publication {
   readonly message: Uint8Array
 }
 
-/** An engine whose messages the test hands out. */
+/** Engine whose messages the test delivers. */
 function engine(about: Partial<PushEngine> = {}) {
   const published: Published[] = []
   const dead: Published[] = []
@@ -77,7 +77,7 @@ function setup(about: Partial<PushEngine> = {}, parts: Parts = {}, options: Part
 }
 
 describe('accept', () => {
-  it('answers 202 when the engine has confirmed, with the exact bytes in an envelope', async () => {
+  it('returns 202 once the engine has confirmed, with the exact bytes in an envelope', async () => {
     const { published, send } = setup()
     expect(await send()).toEqual([202, 'accepted'])
     expect(published).toHaveLength(1)
@@ -88,7 +88,7 @@ describe('accept', () => {
     })
   })
 
-  it('answers 503 when the engine does not take it', async () => {
+  it('returns 503 if the engine refuses the message', async () => {
     const { send, seen } = setup({ publish: () => Promise.reject(new Error('Too Many Requests')) })
     expect(await send()).toEqual([503, 'inbox_unavailable'])
     expect(seen).toContainEqual(
@@ -96,7 +96,7 @@ describe('accept', () => {
     )
   })
 
-  it('answers 413 when the event does not fit into a message, and says what would', async () => {
+  it('returns 413 if the event does not fit into a message, and gives the limit', async () => {
     const { send, published, seen } = setup({ maxBytes: 500 })
     expect(await send({ data: { text: 'x'.repeat(300) } })).toEqual([413, 'body_too_large'])
     expect(published).toEqual([])
@@ -118,7 +118,7 @@ describe('an event', () => {
     expect(kinds()).toContain('duplicate')
   })
 
-  it('that came with other bytes is not run, and reported', async () => {
+  it('that came again with different bytes is not run, and is reported', async () => {
     const { send, consume, attempts, seen, logger } = setup()
     await send()
     await send({ data: { other: true } })
@@ -141,7 +141,7 @@ describe('an event', () => {
     expect(published[1]!.delayMs).toBeGreaterThanOrEqual(500)
   })
 
-  it('that waits longer than the engine delays is published several times, and not run before', async () => {
+  it('that waits longer than the engine’s maximum delay is published several times, and not run earlier', async () => {
     const options = { retry: { minDelay: '150s', maxDelay: '150s', factor: 1 } } as const
     const { send, consume, attempts, handler, published } = setup({}, {}, options)
     handler.mockRejectedValueOnce(new Error('no'))
@@ -180,7 +180,7 @@ describe('an event', () => {
     expect(attempts).toEqual([1, 1])
   })
 
-  it('that nothing keeps and no onDeadLetter saw is logged', async () => {
+  it('that is dropped without an onDeadLetter handler is logged', async () => {
     const { send, consume, handler, logger } = setup(
       { keepDead: undefined as never },
       {},
@@ -194,14 +194,14 @@ describe('an event', () => {
 })
 
 describe('a process that died', () => {
-  it('costs an attempt, as the engine counts', async () => {
+  it('costs one attempt, by the engine’s count', async () => {
     const { send, consume, attempts } = setup()
     await send()
     await consume(0, 3)
     expect(attempts).toEqual([3])
   })
 
-  it('five times in a row at one message is not given it again', async () => {
+  it('five times in a row at one message does not run it again', async () => {
     const { send, consume, attempts, receiver, dead } = setup()
     const died = vi.fn()
     receiver.onDeadLetter(died)
@@ -227,7 +227,7 @@ describe('a claim', () => {
     expect(published[1]!.delayMs).toBeGreaterThan(10_000)
   })
 
-  it('that cannot be made, because the store is away, makes the event wait, without an attempt', async () => {
+  it('that fails because the store is down makes the event wait, without an attempt', async () => {
     const { send, consume, published, attempts } = setup({}, { store: failing() })
     await send()
     expect(await consume(0)).toEqual({ outcome: 'done' })
@@ -235,7 +235,7 @@ describe('a claim', () => {
     expect(published[1]).toMatchObject({ delayMs: 30_000 })
   })
 
-  it('is renewed while the handlers run, and one that another has taken withdraws the attempt', async () => {
+  it('is renewed while the handlers run, and withdraws the attempt if another consumer has taken it', async () => {
     vi.useFakeTimers()
     try {
       const store = memoryStore()
@@ -271,7 +271,7 @@ describe('a claim', () => {
 })
 
 describe('a message that cannot be read', () => {
-  it('is kept as it is and reported', async () => {
+  it('is kept unchanged and reported', async () => {
     const { inbox, dead, logger, receiver } = setup()
     await receiver.start()
     const body = new TextEncoder().encode('not ours')
@@ -280,7 +280,7 @@ describe('a message that cannot be read', () => {
     expect(logger.lines.map(({ fields }) => fields['code'])).toEqual(['message_unreadable'])
   })
 
-  it('because a later release wrote it waits for one, and is kept in the end', async () => {
+  it('because a later release wrote it waits for such a release, and is finally kept', async () => {
     const { inbox, dead, receiver } = setup()
     await receiver.start()
     const body = new TextEncoder().encode('{"v":2}\n')
@@ -292,7 +292,7 @@ describe('a message that cannot be read', () => {
 })
 
 describe('close', () => {
-  it('waits for what runs, and sends what comes meanwhile again, which is no crash', async () => {
+  it('waits for running events, and republishes new messages, which does not count as a crash', async () => {
     const { send, consume, receiver, handler, attempts, published, logger } = setup()
     await send()
     await send({ id: 'evt_2' })
@@ -308,7 +308,7 @@ describe('close', () => {
     expect([attempts, published.at(-1)]).toEqual([[1], published[1]])
   })
 
-  it('withdraws what runs for too long, and its event keeps its attempts', async () => {
+  it('withdraws attempts that run too long, and their events keep their attempt count', async () => {
     const { send, consume, receiver, handler, published } = setup()
     await send()
     handler.mockReturnValueOnce(new Promise(() => {}))
@@ -320,8 +320,8 @@ describe('close', () => {
   })
 })
 
-describe('an engine in order', () => {
-  it('keeps the message that is retried where it is', async () => {
+describe('an engine that keeps order', () => {
+  it('keeps a retried message in place', async () => {
     const { send, consume, handler, published } = setup({ inOrder: true }, {}, { serializeBy: () => 'cnv_1' })
     handler.mockRejectedValueOnce(new Error('no'))
     await send()
@@ -331,7 +331,7 @@ describe('an engine in order', () => {
     expect(await consume(0, 2)).toEqual({ outcome: 'done' })
   })
 
-  it('makes an event wait longer each time while the store is away', async () => {
+  it('makes an event wait longer each time while the store is down', async () => {
     const { send, consume } = setup({ inOrder: true, maxDelayMs: 3_600_000 }, { store: failing() })
     await send()
     const delays = await Promise.all(
@@ -341,7 +341,7 @@ describe('an engine in order', () => {
   })
 })
 
-describe('what it refuses', () => {
+describe('refusals', () => {
   const create = (parts: Parts, options: Partial<ReceiverOptions>) => () => setup({}, parts, options)
 
   it.each([
@@ -354,13 +354,13 @@ describe('what it refuses', () => {
     expect(create(parts, options)).toThrow(expect.objectContaining({ option }))
   })
 
-  it('needs no store in a process that only receives, which consumes nothing', async () => {
+  it('include consuming in a process that only receives, which needs no store', async () => {
     const { send, consume } = setup({}, { store: undefined }, { concurrency: 0 })
     expect(await send()).toEqual([202, 'accepted'])
     await expect(consume(0)).rejects.toThrow('only receives')
   })
 
-  it('says where its dead letters are', async () => {
+  it('say where the dead letters are', async () => {
     const { receiver } = setup()
     await expect(receiver.deadLetters.list()).rejects.toThrow(
       "queue 'events' does not report its dead letters",

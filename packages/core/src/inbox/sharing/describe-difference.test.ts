@@ -7,7 +7,7 @@ function published(patterns: readonly string[], onUnhandled = false): PublishedH
   return { id: 'i', process: 'p', version: '1', startedAt: 0, keepMs: 1, patterns, onUnhandled }
 }
 
-it('says nothing where all handle the same', () => {
+it('returns nothing if all handle the same types', () => {
   expect(describeDifference(published(['a', 'b']), [published(['b', 'a'])], where)).toBeUndefined()
   expect(describeDifference(published(['a']), [], where)).toBeUndefined()
 })

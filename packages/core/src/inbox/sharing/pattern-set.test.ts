@@ -23,7 +23,7 @@ describe('how specifically patterns match a type', () => {
     expect(setOf(patterns, true).rankOf(type)).toBe(Math.max(rank, RANK.onUnhandled))
   })
 
-  it('adds up over processes', () => {
+  it('combines the patterns of all processes', () => {
     const set = new PatternSet([
       { patterns: ['a.b'], onUnhandled: true },
       { patterns: ['c.*'], onUnhandled: false },

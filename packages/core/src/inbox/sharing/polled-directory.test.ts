@@ -11,12 +11,12 @@ afterEach(() => {
 })
 
 /**
- * Both processes poll, and an event that the wrong one takes waits up to 5 s: about one in a thousand is taken by the
- * wrong one for half a minute.
+ * Both processes poll, and an event taken by the wrong one waits up to 5 s: about one in a thousand goes to the wrong
+ * one for half a minute.
  */
 const LONG_MS = 120_000
 
-/** One process on a queue: its handlers note what they got. */
+/** One process on a queue, whose handlers record their events. */
 function onQueue(queue: SharedQueue, patterns: readonly string[], options: Parameters<typeof watch>[0] = {}) {
   const watched = watch({ inbox: queue.createInbox(), ...options })
   const handled: string[] = []
@@ -24,7 +24,7 @@ function onQueue(queue: SharedQueue, patterns: readonly string[], options: Param
   return { ...watched, handled }
 }
 
-/** Started, with the time that this may take. */
+/** Starts a process, with the time that this may take. */
 async function started<Watched extends Pick<ReturnType<typeof watch>, 'receiver'>>(watched: Watched) {
   const starting = watched.receiver.start()
   await vi.advanceTimersByTimeAsync(1000)
@@ -39,7 +39,7 @@ async function sendEach(sender: Pick<ReturnType<typeof watch>, 'send'>, type: st
 }
 
 describe('processes that handle different types', () => {
-  it('each get the events that they handle, and complete no others', async () => {
+  it('each receive the events that they handle, and complete no others', async () => {
     const queue = new SharedQueue()
     const one = await started(onQueue(queue, ['a.b']))
     const other = await started(onQueue(queue, ['c.d']))
@@ -81,7 +81,7 @@ describe('processes that handle different types', () => {
     expect(ran).toEqual(Array.from({ length: 5 }, () => 'c.d'))
   })
 
-  it('leave a type that none of them handles unhandled', async () => {
+  it('leave a type without a handler unhandled', async () => {
     const queue = new SharedQueue()
     const one = await started(onQueue(queue, ['a.b']))
     await started(onQueue(queue, ['c.d']))
@@ -90,7 +90,7 @@ describe('processes that handle different types', () => {
     expect(queue.idsIn('done')).toHaveLength(3)
   })
 
-  it('say so at start, once for each process that finds a difference', async () => {
+  it('log that at start, once for each process that finds a difference', async () => {
     const queue = new SharedQueue()
     const one = await started(onQueue(queue, ['a.b']))
     const other = await started(onQueue(queue, ['c.d'], { namespace: 'eu' }))
@@ -118,8 +118,8 @@ describe('a process that only receives', () => {
   })
 })
 
-describe('what a process handles', () => {
-  it('is published with what a person needs to find the process', async () => {
+describe('the handlers of a process', () => {
+  it('are published with the details that identify the process', async () => {
     const queue = new SharedQueue()
     await started(onQueue(queue, ['a.b', 'c.*']))
     expect(queue.processes()).toEqual([
@@ -136,7 +136,7 @@ describe('what a process handles', () => {
     ])
   })
 
-  it('is expected for ten minutes after the process has gone, and its events are dead letters then', async () => {
+  it('are expected for ten minutes after the process is gone; then its events become dead letters', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*']))
     const capable = await started(onQueue(queue, ['a.b']))
@@ -151,13 +151,13 @@ describe('what a process handles', () => {
     expect(queue.idsIn('dead')).toHaveLength(3)
     expect([...old.handled, ...sender.handled]).toEqual([])
     for (const { error } of queue.rows.values()) expect(error).toMatchObject({ code: 'handler_missing' })
-    // From then on its events are those of whatever handles them.
+    // From then on other handlers get its events.
     await sender.send({ id: 'late', type: 'a.b' })
     await vi.advanceTimersByTimeAsync(LONG_MS)
     expect(sender.handled).toEqual(['late'])
   })
 
-  it('is expected for as long as the option says, and runs when the process comes back in time', async () => {
+  it('are expected for the time that the option gives, and run if the process comes back in time', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*']))
     const capable = await started(onQueue(queue, ['a.b'], { handlerWait: '1m' }))
@@ -174,7 +174,7 @@ describe('what a process handles', () => {
     expect(queue.idsIn('dead')).toEqual(['more'])
   })
 
-  it('is renewed for as long as the process runs, the drain included', async () => {
+  it('are renewed as long as the process runs, drain included', async () => {
     const queue = new SharedQueue()
     const { receiver } = await started(onQueue(queue, ['a.b'], { handlerWait: '5s' }))
     await vi.advanceTimersByTimeAsync(60_000)
@@ -189,7 +189,7 @@ describe('what a process handles', () => {
 })
 
 describe('events that wait for another process', () => {
-  it('take a tenth of the capacity at most; the others are dead letters at once', async () => {
+  it('take at most a tenth of the capacity; the others become dead letters at once', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*'], { capacity: 100 }))
     const capable = await started(onQueue(queue, ['a.b']))
@@ -202,7 +202,7 @@ describe('events that wait for another process', () => {
     expect(await old.receiver.stats()).toMatchObject({ pending: 10 })
   })
 
-  it('take no more of it together where several processes postpone them', async () => {
+  it('take no more than that in total if several processes postpone them', async () => {
     const queue = new SharedQueue()
     const olds = [
       await started(onQueue(queue, ['*'], { capacity: 100 })),
@@ -219,8 +219,8 @@ describe('events that wait for another process', () => {
   })
 })
 
-describe('events that wait for a process that runs', () => {
-  it('are as many as the capacity lets in', async () => {
+describe('events that wait for a running process', () => {
+  it('may fill the capacity', async () => {
     const queue = new SharedQueue()
     const quick = await started(onQueue(queue, ['c.d'], { capacity: 100 }))
     const slow = watch({ inbox: queue.createInbox(), concurrency: 1 })
@@ -236,7 +236,7 @@ describe('events that wait for a process that runs', () => {
     expect(handled.toSorted()).toEqual(ids.toSorted())
   })
 
-  it('are bounded again once it has gone', async () => {
+  it('are bounded again once it is gone', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*'], { capacity: 5 }))
     const capable = await started(onQueue(queue, ['a.b']))
@@ -256,7 +256,7 @@ describe('an outage of the board that is longer than handlerWait', () => {
     [['*'], '5s'],
     [['*'], '10m'],
   ] as const)(
-    'leaves nothing to %j, which waits for %s, while the others have not published again',
+    'gives nothing to %j, which waits for %s, while the others have not published again',
     async (less, handlerWait) => {
       const queue = new SharedQueue()
       const old = await started(onQueue(queue, less, { handlerWait }))
@@ -276,7 +276,7 @@ describe('an outage of the board that is longer than handlerWait', () => {
     },
   )
 
-  it('leaves nothing to a process that knows nothing of one that started just before', async () => {
+  it('gives nothing to a process that has not seen one that started just before', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*'], options))
     const capable = onQueue(queue, ['a.b'], options)
@@ -294,7 +294,7 @@ describe('an outage of the board that is longer than handlerWait', () => {
     expect(capable.handled.toSorted()).toEqual(ids.toSorted())
   })
 
-  it('does not keep a process expected that has gone', async () => {
+  it('does not keep a process that is gone expected', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['*'], options))
     const capable = await started(onQueue(queue, ['a.b'], options))
@@ -310,13 +310,13 @@ describe('an outage of the board that is longer than handlerWait', () => {
 })
 
 describe('start()', () => {
-  it('resolves at once where no other process is, and where all handle the same', async () => {
+  it('resolves at once if there is no other process, or if all handle the same types', async () => {
     const queue = new SharedQueue()
     await onQueue(queue, ['a.b']).receiver.start()
     await onQueue(queue, ['a.b']).receiver.start()
   })
 
-  it('resolves when every process knows the new handlers: an event sent then is never completed without them', async () => {
+  it('resolves once every process knows the new handlers: an event sent then is never completed without them', async () => {
     for (let round = 0; round < 20; round++) {
       const queue = new SharedQueue()
       const olds = [await started(onQueue(queue, [])), await started(onQueue(queue, ['*']))]
@@ -357,7 +357,7 @@ describe('a board that fails', () => {
     expect(queue.processes()).toHaveLength(1)
   })
 
-  it('is not one whose answer waits for handlers that block the event loop', async () => {
+  it('is not one whose answer is delayed by handlers that block the event loop', async () => {
     vi.useRealTimers()
     const queue = new SharedQueue()
     const one = onQueue(queue, ['a.*'])
@@ -375,7 +375,7 @@ describe('a board that fails', () => {
     expect([of(one.seen, 'postponed'), of(one.seen, 'store_down')]).toEqual([[], []])
   })
 
-  it('holds back what another process may handle, and nothing that is handled by its exact type', async () => {
+  it('holds back events that another process may handle, but none handled by exact type', async () => {
     const queue = new SharedQueue()
     const one = await started(onQueue(queue, ['a.b', 'c.*']))
     queue.isDown = true
@@ -392,7 +392,7 @@ describe('a board that fails', () => {
   })
 })
 
-describe('an event whose type this process names otherwise', () => {
+describe('an event whose type this process renames', () => {
   it('runs where the new name is handled', async () => {
     const queue = new SharedQueue()
     const old = await started(onQueue(queue, ['old.name'], { concurrency: 1 }))
@@ -406,7 +406,7 @@ describe('an event whose type this process names otherwise', () => {
     expect(fresh.handled).toHaveLength(3)
   })
 
-  it('runs there also when it arrived under a name that no process handles', async () => {
+  it('runs there even if it arrived under a name that no process handles', async () => {
     const queue = new SharedQueue()
     const upcast = (event: { type: string }) => ({ ...event, type: 'new.name' })
     const contract = { upcast: upcast as never }

@@ -12,7 +12,7 @@ const ordinary: Situation = {
   keepMs: 600_000,
 }
 const route = (situation: Partial<Situation>) => decideRoute({ ...ordinary, ...situation })
-/** The token of an event that waits for this rank. */
+/** Token of an event that waits for this rank. */
 function markFor(best: number, routingToken = 0): number {
   const found = route({ best, routingToken })
   return found?.outcome === 'postponed' ? found.routingToken : Number.NaN
@@ -21,7 +21,7 @@ function markFor(best: number, routingToken = 0): number {
 describe('an event', () => {
   const ranks = Object.values(RANK)
   it.each(ranks.flatMap(own => ranks.map(best => [own, best] as const)))(
-    'that is handled here with rank %i and elsewhere with %i runs where it is greater, and where both are equal',
+    'handled here with rank %i and elsewhere with %i runs where the rank is higher, or anywhere if equal',
     (own, best) => {
       expect(route({ own, best })?.outcome).toBe(own >= best ? undefined : 'postponed')
     },
@@ -46,7 +46,7 @@ describe('an event', () => {
     expect(Number.isSafeInteger(routingToken) && routingToken < 2 ** 31).toBe(true)
   })
 
-  it('is dead when what it waited for is expected no longer, whatever handles it less specifically', () => {
+  it('is dead once the handler it waited for is no longer expected, despite less specific handlers', () => {
     for (const own of [RANK.none, RANK.onUnhandled, RANK.all, RANK.category])
       for (const best of [RANK.none, RANK.onUnhandled, RANK.all, RANK.category])
         expect(route({ own, best, routingToken: markFor(RANK.exact) })).toMatchObject({
@@ -55,19 +55,19 @@ describe('an event', () => {
         })
   })
 
-  it('that waited runs where it is handled as specifically as it waited for', () => {
+  it('that waited runs where a handler is as specific as the one it waited for', () => {
     expect(route({ own: RANK.category, routingToken: markFor(RANK.category) })).toBeUndefined()
     expect(route({ own: RANK.exact, routingToken: markFor(RANK.category) })).toBeUndefined()
     expect(route({ own: RANK.all, routingToken: markFor(RANK.category) })?.outcome).toBe('dead')
   })
 
-  it('waits for the most specific handler that it has met', () => {
+  it('waits for the most specific handler that it has encountered', () => {
     const routingToken = markFor(RANK.exact, markFor(RANK.all))
     expect(route({ own: RANK.category, best: RANK.exact, routingToken })?.outcome).toBe('postponed')
     expect(route({ own: RANK.category, best: RANK.category, routingToken })?.outcome).toBe('dead')
   })
 
-  it('waits for the same again when its dead letter is redriven, and is dead again', () => {
+  it('waits for the same handler again if its dead letter is redriven, and is dead again', () => {
     const missing = route({ routingToken: markFor(RANK.exact) })
     const crowded = route({ best: RANK.exact, hasRoom: false })
     for (const dead of [missing, crowded]) {
@@ -84,7 +84,7 @@ describe('an event', () => {
     }
   })
 
-  it('is dead where too many wait, unless it is one of them', () => {
+  it('is dead if too many wait, unless it is one of them', () => {
     expect(route({ best: RANK.exact, hasRoom: false })).toMatchObject({
       outcome: 'dead',
       error: { code: 'handler_missing', message: expect.stringContaining('capacity') },

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('ring one by one, each after its own time', () => {
+it('fire one by one, each after its own time', () => {
   const timeouts = createTimeouts(1000)
   timeouts.set(ring('a'))
   vi.advanceTimersByTime(400)
@@ -29,7 +29,7 @@ it('ring one by one, each after its own time', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('ring although one before them threw', () => {
+it('fire even if an earlier one threw', () => {
   const timeouts = createTimeouts(1000)
   timeouts.set(() => {
     throw new Error('a ring that fails')
@@ -46,7 +46,7 @@ it.each([
   ['first', [1, 2]],
   ['one in the middle', [0, 2]],
   ['last', [0, 1]],
-])('do not ring once cancelled: the %s', (_, left) => {
+])('do not fire once cancelled: the %s', (_, left) => {
   const timeouts = createTimeouts(1000)
   const all = ['0', '1', '2'].map(name => timeouts.set(ring(name)))
   const [gone] = [0, 1, 2].filter(index => !left.includes(index))
@@ -56,7 +56,7 @@ it.each([
   expect(rung).toEqual(left.map(String))
 })
 
-it('ring in time although an earlier one, whose timer still runs, was cancelled', () => {
+it('fire in time even if an earlier one, whose timer still runs, was cancelled', () => {
   const timeouts = createTimeouts(1000)
   timeouts.set(ring('a')).cancel()
   vi.advanceTimersByTime(600)
@@ -67,7 +67,7 @@ it('ring in time although an earlier one, whose timer still runs, was cancelled'
   expect(rung).toEqual(['b'])
 })
 
-it('may set the next one while they ring', () => {
+it('may set the next one while they fire', () => {
   const timeouts = createTimeouts(1000)
   timeouts.set(() => timeouts.set(ring('next')))
   vi.advanceTimersByTime(1999)
@@ -76,7 +76,7 @@ it('may set the next one while they ring', () => {
   expect(rung).toEqual(['next'])
 })
 
-it('may be cancelled by one that rings before them', () => {
+it('may be cancelled by one that fires before them', () => {
   const timeouts = createTimeouts(1000)
   const first = timeouts.set(() => second.cancel())
   const second = timeouts.set(ring('second'))
