@@ -163,7 +163,7 @@ describe('SQLite', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('a folder is reported as a folder', async () => {
-    expect(await failureOf('list', '--sqlite', folder)).toMatch(/is a folder: name the file in it/)
+    expect(await failureOf('list', '--sqlite', folder)).toMatch(/is a folder: name a file in it/)
   })
 
   test('a file that is not a database is reported as such', async () => {

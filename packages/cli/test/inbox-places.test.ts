@@ -156,7 +156,7 @@ describe('ackhook inbox with SQLite', () => {
     app.exec('CREATE TABLE users (id)')
     expect(await runCli(['inbox', 'list', '--sqlite', path])).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/is not the file of an inbox.*Is it the right file\?/),
+      err: expect.stringMatching(/is not an inbox file.*Is it the right file\?/),
     })
     expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
     expect(app.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })

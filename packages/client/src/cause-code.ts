@@ -6,12 +6,12 @@ export interface NetworkError {
   readonly errors?: unknown
 }
 
-/** `fetch` wraps an error once or twice. A chain of causes may be a circle. */
+/** Limit for a chain of causes, which may be circular. `fetch` wraps an error once or twice. */
 export const MAX_DEPTH = 8
-/** Words such as `ECONNREFUSED` or `ConnectionRefused`: anything else may repeat a part of the request. */
+/** Words such as `ECONNREFUSED` or `ConnectionRefused`: any other code may repeat a part of the request. */
 const WORD = /^[A-Z]\w{2,63}$/
 
-/** The code of the innermost error that has one. A message shows it, because many loggers leave `cause` out. */
+/** Returns the code of the innermost error that has one. Messages include it, because many loggers omit `cause`. */
 export function causeCode(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return undefined
   const { code, cause, errors } = error as NetworkError

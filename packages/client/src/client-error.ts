@@ -21,9 +21,9 @@ export interface ClientErrorDetails {
 }
 
 /**
- * The one error of this package. Switch on `code`; it is stable, the message is not. No message holds the API key, the
- * recipient's number or the value of a variable. The platform's response may repeat them, so a logger that prints
- * this error prints `status` but none of `headers`, `body`, `text` and `issues`: read those by name.
+ * The only error class of this package. Switch on `code`, which is stable; the message is not. No message contains the
+ * API key, the recipient's number or a variable's value. The platform's response may repeat them, so a logger that prints
+ * this error prints `status`, but not `headers`, `body`, `text` or `issues`: read those by name.
  *
  * @example
  * try {
@@ -34,17 +34,17 @@ export interface ClientErrorDetails {
  * }
  */
 export class ClientError extends Error {
-  // Written out: a bundler that minifies renames the class.
+  // A literal, because minifiers rename the class.
   override readonly name: string = 'ClientError'
   readonly code: ClientErrorCode
   /**
-   * Set with `configuration`, `connection` and `timeout`. `no`: the request surely never left, sending it again is safe.
+   * Set with `configuration`, `connection` and `timeout`. `no`: the request never left, so sending it again is safe.
    * `unknown`: the message may have been sent.
    */
   declare readonly sent?: 'no' | 'unknown'
   /** Status of the response, with `api`. */
   declare readonly status?: number
-  /** Wait that the platform asks for in the header `Retry-After`, in milliseconds, with `api`. */
+  /** Wait that the platform requests with the header `Retry-After`, in milliseconds, with `api`. */
   declare readonly retryAfterMs?: number
   readonly #details: ClientErrorDetails
 
@@ -53,7 +53,7 @@ export class ClientError extends Error {
     this.code = code
     this.#details = details
     const { sent, status, retryAfterMs } = details
-    // Omits absent fields: a log then shows no fields without a value.
+    // Omits absent fields, so that logs show no fields without a value.
     if (sent !== undefined) this.sent = sent
     if (status !== undefined) this.status = status
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
@@ -74,13 +74,13 @@ export class ClientError extends Error {
     return this.#details.text
   }
 
-  /** Reason why the body of a 2xx does not match `schema`. */
+  /** Reasons why the body of a 2xx does not match `schema`. */
   get issues(): readonly unknown[] | undefined {
     return this.#details.issues
   }
 }
 
-/** A wrong option or field, `name`, and how to put it right. */
+/** Creates the error for a wrong option or field, `name`, with its fix. */
 export function misconfigured(name: string, fix: string): ClientError {
   return new ClientError('configuration', `${name}: ${fix}`, { sent: 'no' })
 }

@@ -48,17 +48,17 @@ describe('new Client', () => {
     ["'30000ms' or '30000s'", { apiKey, baseUrl, timeout: 30_000 }],
     ['fetch', { apiKey, baseUrl, fetch: true }],
     ['apikey', { apikey: apiKey, baseUrl }],
-    ['those of send are signal, timeout, retry', { apiKey, baseUrl, retry: 'unsent' }],
+    ['the options of send are signal, timeout, retry', { apiKey, baseUrl, retry: 'unsent' }],
     ['options', undefined],
     ['options', apiKey],
-  ])('names %s when it is wrong, and shows no key', (name, options) => {
+  ])('refuses a wrong %s by its name, and shows no key', (name, options) => {
     const error = refusal(() => new Client(options as ClientOptions))
     expect(error).toMatchObject({ name: 'ClientError', code: 'configuration', sent: 'no' })
     expect(error.message).toContain(name)
     expect(inspect(error)).not.toContain(apiKey)
   })
 
-  it('asks for a fetch where there is no global one', () => {
+  it('requires a fetch if there is no global one', () => {
     vi.stubGlobal('fetch', undefined)
     expect(refusal(() => new Client({ apiKey, baseUrl })).message).toContain('fetch')
     expect(new Client({ apiKey, baseUrl, fetch: unreachable })).toBeInstanceOf(Client)
@@ -78,7 +78,7 @@ describe('new Client', () => {
     expect(new Client({ apiKey, baseUrl: address })).toBeInstanceOf(Client)
   })
 
-  it('accepts plain HTTP to another machine where that is allowed', () => {
+  it('accepts plain HTTP to another machine if that is allowed', () => {
     const options = { apiKey, baseUrl: 'http://app:3000', allowInsecure: true }
     expect(new Client(options)).toBeInstanceOf(Client)
   })
@@ -107,7 +107,7 @@ describe('messages.send', () => {
     ['variable', { ...message, variable: { order: 'a-value' } }],
     ['fields', undefined],
     ['fields', '+4915112345678'],
-  ])('names %s when it is wrong, before a byte is sent', async (name, wrong) => {
+  ])('refuses a wrong %s by its name before a byte is sent', async (name, wrong) => {
     const { messages } = new Client({ apiKey, baseUrl, fetch: unreachable })
     const error: unknown = await messages.send(wrong as never).catch(thrown => thrown)
     expect(error).toMatchObject({ code: 'configuration', sent: 'no', message: expect.stringContaining(name) })
@@ -123,7 +123,7 @@ describe('messages.send', () => {
     ['headers', { headers: { 'x-trace': 'a-value\r\n' } }],
     ['headers', { headers: { 'x trace': 'a-value' } }],
     ['headers', { headers: { 'x-trace': undefined } }],
-  ])('names %s of its options when it is wrong, before a byte is sent', async (name, options) => {
+  ])('refuses the wrong option %s by its name before a byte is sent', async (name, options) => {
     const { messages } = new Client({ apiKey, baseUrl, fetch: unreachable })
     const error: unknown = await messages.send(message, options as never).catch(thrown => thrown)
     expect(error).toMatchObject({ code: 'configuration', message: expect.stringContaining(name) })

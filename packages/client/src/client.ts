@@ -10,26 +10,26 @@ import type { SendResult } from './send-result.ts'
 
 /** Options of a client: address, key and limits. */
 export interface ClientOptions {
-  /** Your API key. Required; an environment variable that is not set is refused. It is never shown or logged. */
+  /** Your API key. Required: an unset environment variable is refused. It is never shown or logged. */
   readonly apiKey: string | undefined
   /**
-   * Address of the platform's API, without `/v1` at its end: the client adds `/v1/messages`. Required: no address is
+   * Address of the platform's API, without a trailing `/v1`: the client adds `/v1/messages`. Required: no address is
    * published. HTTPS, except on loopback or with {@link ClientOptions.allowInsecure}.
    */
   readonly baseUrl: string | undefined
   /** Time limit of one request, until its response has been read. Default `'30s'`, at most `'5m'`. */
   readonly timeout?: Duration | undefined
-  /** Allows plain HTTP to other machines, for example to a container: the key is then readable on the way. */
+  /** Allows plain HTTP to other machines, for example to a container: the key is then readable in transit. */
   readonly allowInsecure?: boolean | undefined
-  /** Used instead of the global `fetch`, for example one with a proxy. It must follow its `signal`. */
+  /** Used instead of the global `fetch`, for example one with a proxy. It must obey its `signal`. */
   readonly fetch?: Fetch | undefined
 }
 
 const OPTIONS = ['apiKey', 'baseUrl', 'timeout', 'allowInsecure', 'fetch']
 
 /**
- * The API of the platform, for servers. Throws a {@link ClientError} with the code `configuration` for a wrong option,
- * and in a browser, because everybody could read the key there.
+ * Client of the platform's API, for servers. Throws a {@link ClientError} with the code `configuration` for a wrong
+ * option, and in a browser, where anyone could read the key.
  *
  * @example
  * const client = new Client({ apiKey: process.env.API_KEY, baseUrl: process.env.API_URL })
@@ -41,13 +41,13 @@ const OPTIONS = ['apiKey', 'baseUrl', 'timeout', 'allowInsecure', 'fetch']
  * })
  */
 export class Client {
-  /** Messages. The only part of the API that is published. */
+  /** Messages, the only published part of the API. */
   readonly messages: Messages
 
   constructor(options: ClientOptions) {
     refuseBrowsers()
-    refuseUnknownNames('options', options, OPTIONS, `; those of send are ${SEND_OPTIONS.join(', ')}`)
-    // Kept in a closure and not in a field, so that no log of the client shows the key.
+    refuseUnknownNames('options', options, OPTIONS, `; the options of send are ${SEND_OPTIONS.join(', ')}`)
+    // Kept in a closure, not in a field, so that no log of the client shows the key.
     const platform = toPlatform(options)
     const sendMessage = (message: Message, how?: SendOptions): Promise<SendResult> =>
       send(platform, message, how)
@@ -56,11 +56,14 @@ export class Client {
 }
 
 function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOptions): Platform {
-  // Characters that a header may hold: an error of `fetch` about others would show the key.
+  // Allows only characters that are valid in a header: an error of `fetch` about others would show the key.
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw misconfigured('apiKey', 'must be your API key, without spaces or line ends; is its variable set?')
+    throw misconfigured(
+      'apiKey',
+      'must be your API key, without spaces or line breaks; is its environment variable set?',
+    )
   }
-  // The global one is taken again for each request: test tools replace it.
+  // Each request reads the global fetch again, because test tools replace it.
   if (typeof (fetch ?? globalThis.fetch) !== 'function') {
     throw misconfigured('fetch', 'must be a function; this runtime has no global one')
   }
@@ -72,7 +75,7 @@ function toPlatform({ apiKey, baseUrl, timeout, allowInsecure, fetch }: ClientOp
   }
 }
 
-/** The address without a slash at its end. */
+/** Returns the address without a trailing slash. */
 function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -82,9 +85,12 @@ function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
     throw misconfigured('baseUrl', 'must have no user, no query and no fragment')
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    throw misconfigured('baseUrl', 'must begin with https://, or the key is readable; see allowInsecure')
+    throw misconfigured(
+      'baseUrl',
+      'must begin with https://, or the key is readable in transit; see allowInsecure',
+    )
   }
-  // Otherwise each request goes to /v1/v1/messages.
+  // Otherwise each request would go to /v1/v1/messages.
   if (/\/v1(\/+messages)?\/*$/.test(url.pathname)) {
     throw misconfigured(
       'baseUrl',

@@ -1,13 +1,13 @@
 import { misconfigured } from './client-error.ts'
 
-/** A string that carries its unit: `'500ms'`, `'30s'`, `'2m'`. */
+/** A string with its unit: `'500ms'`, `'30s'`, `'2m'`. */
 export type Duration = `${number}${'ms' | 's' | 'm'}`
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000 } as const
-/** Node's `fetch` itself waits no longer for a response. */
+/** Longest time that Node's `fetch` itself waits for a response. */
 const MAX_MS = 300_000
 
-/** Milliseconds of a {@link Duration} from 1 ms to 5 minutes. */
+/** Returns the milliseconds of a {@link Duration} from 1 ms to 5 minutes. */
 export function durationMs(option: string, value: unknown): number {
   if (typeof value === 'number') {
     throw misconfigured(option, `${value} has no unit; write '${value}ms' or '${value}s'`)

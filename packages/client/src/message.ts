@@ -9,11 +9,11 @@ export interface Message {
   readonly to: string
   /** Name of the message template. */
   readonly template: string
-  /** Values for the variables of the template, as JSON. Left out of the request when it is absent. */
+  /** Values for the template's variables, as JSON. Omitted from the request if absent. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The body of the request. Throws for a message that cannot be meant. */
+/** Returns the request's body. Throws for an invalid message. */
 export function toBody(message: Message): string {
   refuseUnknownNames('fields of a message', message, ['channel', 'to', 'template', 'variables'])
   const { channel, to, template, variables } = message
@@ -27,7 +27,7 @@ export function toBody(message: Message): string {
   try {
     return JSON.stringify({ channel, to, template, variables })
   } catch {
-    // Omits the cause, to which a `toJSON` of yours may have given a value.
+    // Omits the cause, because a `toJSON` of yours may have put a value into it.
     throw misconfigured('variables', 'cannot be written as JSON')
   }
 }
@@ -37,14 +37,14 @@ function checkVariables(variables: unknown): void {
     throw misconfigured('variables', 'must be an object of names and values')
   }
   for (const [name, value] of Object.entries(variables)) {
-    // JSON would leave these out or write null, and the recipient would read a message with a gap.
+    // JSON would omit these or write null, and the recipient would read a message with a gap.
     if (['undefined', 'function', 'symbol'].includes(typeof value) || isNoNumber(value)) {
       throw misconfigured(`variables.${name}`, 'has no value')
     }
   }
 }
 
-/** NaN and the infinities, which JSON writes as null. */
+/** Returns whether a value is NaN or infinite, which JSON writes as null. */
 function isNoNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isFinite(value)
 }

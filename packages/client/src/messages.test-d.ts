@@ -9,7 +9,7 @@ expectTypeOf(messages.send(message)).toEqualTypeOf<Promise<SendResult<unknown>>>
 const schema = z.object({ id: z.string() })
 expectTypeOf(messages.send(message, { schema })).toEqualTypeOf<Promise<SendResult<{ id: string }>>>()
 
-// @ts-expect-error: a body has a type of its own only with a schema
+// @ts-expect-error: a body has its own type only with a schema
 void messages.send<{ id: string }>(message)
 // @ts-expect-error: a number without a unit
 void messages.send(message, { timeout: 30 })

@@ -12,23 +12,23 @@ it.each([
   ['a connection that took too long', caused({ code: 'UND_ERR_CONNECT_TIMEOUT' })],
   ['several refused addresses', caused({ errors: [{ syscall: 'connect' }, { syscall: 'connect' }] })],
   ["Bun's refused connection", { code: 'ECONNREFUSED' }],
-])('knows that nothing was sent after %s', (_, error) => {
+])('recognizes that nothing was sent after %s', (_, error) => {
   expect(neverLeft(error)).toBe(true)
 })
 
 it.each([
   ['a reset', caused({ code: 'ECONNRESET', syscall: 'read' })],
-  ['a host that became unreachable', caused({ code: 'EHOSTUNREACH', syscall: 'read' })],
-  ['a connection that was closed', caused({ code: 'UND_ERR_SOCKET' })],
-  ['a certificate that is not trusted', caused({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })],
+  ['a host that has become unreachable', caused({ code: 'EHOSTUNREACH', syscall: 'read' })],
+  ['a closed connection', caused({ code: 'UND_ERR_SOCKET' })],
+  ['an untrusted certificate', caused({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })],
   [
-    'addresses of which one may have answered',
+    'addresses of which one may have responded',
     caused({ errors: [{ syscall: 'connect' }, { syscall: 'read' }] }),
   ],
   ["Deno's text", new TypeError('error sending request for url: client error (Connect): Connection refused')],
-  ['a circle of causes', circle],
-  ['nothing that tells', undefined],
-  ['a text', 'ECONNREFUSED'],
-])('does not claim it after %s', (_, error) => {
+  ['circular causes', circle],
+  ['no error', undefined],
+  ['a string', 'ECONNREFUSED'],
+])('does not assume so after %s', (_, error) => {
   expect(neverLeft(error)).toBe(false)
 })

@@ -5,7 +5,7 @@ import { readText } from './read-text.ts'
 import { readRetryAfter } from './retry.ts'
 import type { SendResult } from './send-result.ts'
 
-/** Subset of `fetch` that is used. The global one of every runtime fits. */
+/** Subset of `fetch` that the client uses. Every runtime's global one fits. */
 export type Fetch = (
   url: string,
   init: {
@@ -29,7 +29,7 @@ export interface PostRequest {
 const MAX_ERROR_BYTES = 65_536
 const MAX_BYTES = 1_048_576
 
-/** One request, with its response read. Throws for everything that is not a 2xx. */
+/** Sends one request and reads its response. Throws for any response but a 2xx. */
 export async function post(request: PostRequest): Promise<SendResult> {
   const { signal, timeoutMs } = request
   const controller = new AbortController()
@@ -48,7 +48,7 @@ async function exchange(request: PostRequest, ended: AbortSignal): Promise<SendR
   const response = await ask(request, ended)
   const { status, headers, ok } = response
   const { text, truncated } = await readText(response, ok ? MAX_BYTES : MAX_ERROR_BYTES)
-  // A response that broke off is still a response: what it says about the message is in its status.
+  // A truncated response is still a response: its status says whether the message was accepted.
   if (truncated) request.signal?.throwIfAborted()
   const result = { status, headers, body: truncated ? undefined : parse(text), text, truncated }
   if (ok) return result
@@ -62,7 +62,7 @@ async function exchange(request: PostRequest, ended: AbortSignal): Promise<SendR
 async function ask(request: PostRequest, ended: AbortSignal): Promise<Response> {
   const { url, headers, body, fetch = globalThis.fetch, signal, timeoutMs } = request
   try {
-    // A redirect would carry the key, or turn the request into a GET.
+    // Following a redirect would pass on the key, or turn the request into a GET.
     return await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: ended })
   } catch (cause) {
     signal?.throwIfAborted()

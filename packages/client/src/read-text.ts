@@ -1,4 +1,4 @@
-/** The body as text, cut off after `maxBytes`. `truncated` if there was more, or if it broke off. Never rejects. */
+/** Returns the body as text, cut off after `maxBytes`. `truncated` if it was longer or incomplete. Never rejects. */
 export async function readText(
   response: Response,
   maxBytes: number,

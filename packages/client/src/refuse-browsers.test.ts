@@ -3,7 +3,7 @@ import { refuseBrowsers } from './refuse-browsers.ts'
 
 it.each<[string, Parameters<typeof refuseBrowsers>[0]]>([
   ['a page', { window: {} }],
-  ['a worker of a page', { WorkerGlobalScope: class {} }],
+  ["a page's worker", { WorkerGlobalScope: class {} }],
   ['a page with a stand-in for process', { window: {}, process: { versions: {} } }],
 ])('refuses %s', (_, globals) => {
   expect(() => refuseBrowsers(globals)).toThrow('for servers')
@@ -14,7 +14,7 @@ it.each<[string, Parameters<typeof refuseBrowsers>[0]]>([
   ['Bun', { Bun: {} }],
   ['Deno', { Deno: {}, window: {}, WorkerGlobalScope: class {} }],
   ['workerd', { WebSocketPair: class {}, WorkerGlobalScope: class {} }],
-  ['a runtime of its own', {}],
+  ['an unknown runtime', {}],
 ])('accepts %s', (_, globals) => {
   expect(() => refuseBrowsers(globals)).not.toThrow()
 })

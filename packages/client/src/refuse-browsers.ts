@@ -10,12 +10,12 @@ interface Surroundings {
   readonly WorkerGlobalScope?: unknown
 }
 
-/** Decided when a client is made, and not by an export condition: bundlers for Workers and jsdom ask for `browser` too. */
+/** Throws in a browser. Not done by an export condition: bundlers for Workers and jsdom use `browser` too. */
 export function refuseBrowsers(surroundings: Surroundings = globalThis as Surroundings): void {
   const { process, Bun, Deno, WebSocketPair, window, WorkerGlobalScope } = surroundings
   // A bundler's stand-in for `process` has no versions.
   if (process?.versions?.node ?? Bun ?? Deno ?? WebSocketPair) return
   if (window ?? WorkerGlobalScope) {
-    throw misconfigured('Client', 'is for servers; in a browser everybody could read the API key')
+    throw misconfigured('Client', 'is for servers; in a browser, anyone could read the API key')
   }
 }

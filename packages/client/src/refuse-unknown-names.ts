@@ -1,6 +1,6 @@
 import { misconfigured } from './client-error.ts'
 
-/** Throws if `value` is not an object, and for a name that would be ignored. `more` says where else there are names. */
+/** Throws if `value` is not an object, or has an unknown name. `more`: text about other objects' names. */
 export function refuseUnknownNames(what: string, value: unknown, known: readonly string[], more = ''): void {
   const list = known.join(', ')
   if (typeof value !== 'object' || value === null) throw misconfigured(what, `must be an object with ${list}`)

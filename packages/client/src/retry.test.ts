@@ -5,10 +5,10 @@ import { readRetryAfter, retryDelayMs, toRetryOptions } from './retry.ts'
 afterEach(() => vi.restoreAllMocks())
 
 describe('retryDelayMs', () => {
-  const error = new ClientError('api', 'answered 503', { status: 503 })
+  const error = new ClientError('api', 'returned 503', { status: 503 })
   const rule = { attempts: 10, on: 'any' } as const
 
-  it('is random between nothing and a bound that doubles up to 8 s', () => {
+  it('is random between 0 and a bound that doubles up to 8 s', () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     expect(retryDelayMs(error, rule, 1)).toBe(0)
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
@@ -16,13 +16,13 @@ describe('retryDelayMs', () => {
     expect(delays).toEqual([250, 500, 1000, 2000, 4000, 4000, 4000])
   })
 
-  it('adds the jitter to what Retry-After asks, so that clients do not return together', () => {
+  it('adds jitter to Retry-After, so that clients do not return together', () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
-    const asked = new ClientError('api', 'answered 503', { status: 503, retryAfterMs: 60_000 })
+    const asked = new ClientError('api', 'returned 503', { status: 503, retryAfterMs: 60_000 })
     expect(retryDelayMs(asked, rule, 1)).toBe(60_250)
   })
 
-  it('is none for an error of another kind', () => {
+  it('is undefined for any other error', () => {
     expect(retryDelayMs(new TypeError('a bug'), rule, 1)).toBeUndefined()
     expect(retryDelayMs(new ClientError('configuration', 'wrong', { sent: 'no' }), rule, 1)).toBeUndefined()
   })

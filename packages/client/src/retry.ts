@@ -3,29 +3,29 @@ import { refuseUnknownNames } from './refuse-unknown-names.ts'
 
 /** Policy for repeating a request. */
 export interface RetryOptions {
-  /** Requests in all, the first one included: 1 to 10. */
+  /** Total number of requests, including the first: 1 to 10. */
   readonly attempts: number
   /**
-   * `unsent`: only what surely never left. `any`: also after other network errors, timeouts, 408, 429 and 5xx. **`any`
-   * may send a message twice**, because the platform has no published way to recognise a repeated request.
+   * `unsent`: only requests that never left. `any`: also after other network errors, timeouts, 408, 429 and 5xx. **`any`
+   * may send a message twice**, because the platform has no published way to recognize a repeated request.
    */
   readonly on: 'unsent' | 'any'
 }
 
 /**
- * Conditions for repeating a failed request. `off`, the default: never. `unsent`: up to 3 requests, while the request
- * surely never left: the host was not found or the connection was refused or not made in time. If the runtime does
- * not say that, nothing is repeated.
+ * Conditions for repeating a failed request. `off`, the default: never. `unsent`: up to 3 requests, as long as none has
+ * left: the host was not found, or the connection was refused or timed out. If the runtime does not report that,
+ * nothing is repeated.
  */
 export type Retry = 'off' | 'unsent' | RetryOptions
 
 const OFF: RetryOptions = { attempts: 1, on: 'unsent' }
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 8000
-/** Longest wait: beyond it, the caller's own queue serves better. */
+/** Longest `Retry-After` to wait for: beyond it, the caller's own queue is the better place. */
 const MAX_RETRY_AFTER_MS = 60_000
 
-/** The rule that an option asks for. */
+/** Returns the rule for an option's value. */
 export function toRetryOptions(retry: Retry = 'off'): RetryOptions {
   if (retry === 'off') return OFF
   if (retry === 'unsent') return { attempts: 3, on: retry }
@@ -38,7 +38,7 @@ export function toRetryOptions(retry: Retry = 'off'): RetryOptions {
   return retry
 }
 
-/** Milliseconds until the next request, or `undefined` if there is none. `attempt` counts from 1. */
+/** Returns the milliseconds until the next request, or `undefined` if there is none. `attempt` counts from 1. */
 export function retryDelayMs(
   error: unknown,
   { attempts, on }: RetryOptions,
@@ -57,11 +57,11 @@ function isTransient({ code, status = 0 }: ClientError): boolean {
   return code === 'api' ? status === 408 || status === 429 || status >= 500 : code !== 'configuration'
 }
 
-/** Milliseconds that the header asks to wait, in either of its forms. `undefined` without one that can be read. */
+/** Returns the wait that the header requests, in milliseconds; `undefined` if it is absent or invalid. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+$/.test(value)) return Number(value) * 1000
-  // The server's own clock, if it shows it: ours may be wrong.
+  // Uses the server's clock if the response contains it: ours may be wrong.
   const now = Date.parse(headers.get('date') ?? '') || Date.now()
   const ms = Date.parse(value) - now
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)

@@ -11,7 +11,7 @@ type Checked<Body> =
   | { readonly value: Body; readonly issues?: undefined }
   | { readonly issues: readonly BodyIssue[] }
 
-/** The part of a Standard Schema (https://standardschema.dev) that is used: Zod, Valibot, ArkType and others have it. */
+/** Part of a Standard Schema (https://standardschema.dev) that the client uses. Zod, Valibot, ArkType and others fit. */
 export interface BodySchema<Body> {
   readonly '~standard': {
     readonly version: 1
@@ -19,13 +19,13 @@ export interface BodySchema<Body> {
   }
 }
 
-/** The result with the schema's own output as its body. */
+/** Returns the result with the schema's output as its body. */
 export async function withSchema<Body>(
   result: SendResult,
   schema: BodySchema<Body>,
   url: string,
 ): Promise<SendResult<Body>> {
-  const taken = `POST ${url} returned ${result.status}, so the message was taken, but`
+  const taken = `POST ${url} returned ${result.status}, so the message was accepted, but`
   const checked = await check(result.body, schema).catch((cause: unknown) => {
     throw new ClientError('api', `${taken} the schema failed`, { ...result, cause })
   })
@@ -36,7 +36,7 @@ export async function withSchema<Body>(
   })
 }
 
-/** A rejection even if a schema throws. */
+/** Checks a body. Rejects even if the schema throws. */
 async function check<Body>(body: unknown, schema: BodySchema<Body>): Promise<Checked<Body>> {
   return schema['~standard'].validate(body)
 }

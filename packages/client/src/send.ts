@@ -9,13 +9,13 @@ import type { SendResult } from './send-result.ts'
 
 /** Options of one call. */
 export interface SendOptions {
-  /** Ends the call. The message may have been sent. */
+  /** Aborts the call. The message may already have been sent. */
   readonly signal?: AbortSignal | undefined
   /** Time limit of each request, instead of the client's. */
   readonly timeout?: Duration | undefined
   /** Default `'off'`: a message that is sent twice cannot be taken back. */
   readonly retry?: Retry | undefined
-  /** Additional headers of the request. Those that the client or the connection needs are refused. */
+  /** Additional request headers. Those that the client or the connection sets are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -56,13 +56,13 @@ export async function send(
       if (delayMs === undefined) throw error
       return sleep(delayMs, signal)
     })
-    // Outside of what is repeated: the message was taken, whatever its schema says.
+    // Never repeated: the message was accepted, whatever the schema reports.
     if (result !== undefined) return schema === undefined ? result : withSchema(result, schema, platform.url)
   }
 }
 
 function toHeaders(apiKey: string, more: Readonly<Record<string, string>>): Record<string, string> {
-  // A `Headers` or a `Map` has no entries of its own, and would be left out silently.
+  // A `Headers` or a `Map` has no own properties, and would be ignored silently.
   if (more === null || typeof more !== 'object' || Symbol.iterator in more)
     throw misconfigured('headers', 'must be an object of names and values')
   for (const [name, value] of Object.entries(more)) {
@@ -70,12 +70,12 @@ function toHeaders(apiKey: string, more: Readonly<Record<string, string>>): Reco
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || typeof value !== 'string' || !/^[\x20-\x7e]*$/.test(value)) {
       throw misconfigured('headers', 'must be names and values in printable ASCII')
     }
-    if (RESERVED.test(name)) throw misconfigured(`headers.${name}`, 'is written by the client')
+    if (RESERVED.test(name)) throw misconfigured(`headers.${name}`, 'is set by the client')
   }
   return { ...more, Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
 }
 
-/** Ends early when `signal` is aborted. */
+/** Waits. Ends early if `signal` is aborted. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted === true) return resolve()

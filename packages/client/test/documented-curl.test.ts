@@ -32,7 +32,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('finds the calls of the page, and a curl beside all but the one about types', () => {
+it("finds the page's calls, and a curl next to all but the one about types", () => {
   expect(pairs.map(one => one.file)).toEqual([
     'send.mjs',
     'variables.mjs',
@@ -51,7 +51,7 @@ describe.each(programs.map(one => ({ file: one.flags['file'] ?? '' })))('$file',
 })
 
 describe.each(pairs)('$file', ({ file, curl }) => {
-  it('sends the same request as the curl beside it, byte for byte', async () => {
+  it('sends the same request as the curl next to it, byte for byte', async () => {
     await runProgram(file)
     await promisify(execFile)('sh', ['-ec', curl])
     const [byClient, byCurl] = server.requests.map(published)
@@ -60,14 +60,14 @@ describe.each(pairs)('$file', ({ file, curl }) => {
   })
 })
 
-it('has a README whose call and curl are those of the page', () => {
+it("has a README with the page's call and curl", () => {
   const readme = readFileSync(`${ROOT}packages/client/README.md`, 'utf8')
   const [curl = ''] = pairs.filter(one => one.file === 'variables.mjs').map(one => one.curl)
   expect(readme).toContain(curl)
 })
 
 describe('the request collection', () => {
-  it('makes the request that the client makes', async () => {
+  it("makes the client's request", async () => {
     await runProgram('variables.mjs')
     const { url, init } = requestOf(JSON.parse(readFileSync(ROOT + COLLECTION, 'utf8')), server.url, apiKey)
     await fetch(url, init)
@@ -78,13 +78,13 @@ describe('the request collection', () => {
 
 async function runProgram(file: string): Promise<void> {
   const program = programs.find(one => one.flags['file'] === file)
-  // A module runs once, so each run is a file of its own.
+  // A module runs once, so each run has its own file.
   const path = `${folder}${performance.now()}.${file}`
   writeFileSync(path, program?.text ?? '')
   await import(/* @vite-ignore */ path)
 }
 
-/** What the contract is about. Each program adds a User-Agent and the like. */
+/** Returns the parts of a request that the contract specifies. Each program adds a User-Agent and the like. */
 function published({ method, path, headers, body }: SeenRequest): Record<string, unknown> {
   const { authorization, 'content-type': contentType, 'content-length': length, 'x-trace': trace } = headers
   return { method, path, authorization, contentType, length, trace, body }
@@ -100,7 +100,7 @@ interface Operation {
   readonly requestBody: { readonly content: Record<string, { readonly example: unknown }> }
 }
 
-/** As a tool that imports the collection does: the one operation, its example, and the token of the user. */
+/** Builds a request as a tool that imports the collection does: the only operation, its example, the user's token. */
 function requestOf(collection: Collection, baseUrl: string, token: string) {
   const [[path = '', operations = {}] = []] = Object.entries(collection.paths)
   const [[method = '', operation] = []] = Object.entries(operations)

@@ -20,12 +20,12 @@ export interface FaultServer {
 
 export type Answer = (response: ServerResponse, request: SeenRequest) => unknown
 
-/** Reads each request, and answers the first one with the first answer; the last answer is for all that follow. */
+/** Starts a server that gives each request the next answer, and repeats the last one. */
 export async function startFaultServer(...answers: readonly Answer[]): Promise<FaultServer> {
   return startFaultServerOn(0, ...answers)
 }
 
-/** The same on a port. */
+/** Starts such a server on `port`. */
 export async function startFaultServerOn(port: number, ...answers: readonly Answer[]): Promise<FaultServer> {
   const requests: SeenRequest[] = []
   const server = createServer(async (incoming, response) => {
@@ -52,15 +52,15 @@ export async function startFaultServerOn(port: number, ...answers: readonly Answ
   }
 }
 
-/** A plain answer. */
+/** Sends a plain response. */
 export function reply(status: number, body = '', headers: Record<string, string> = {}): Answer {
   return response => response.writeHead(status, headers).end(body)
 }
 
-/** Resets the connection without a byte of an answer. */
+/** Resets the connection before the first byte of a response. */
 export const reset: Answer = response => response.socket?.resetAndDestroy()
 
-/** Answers the head and a part of the body, then resets the connection. */
+/** Sends the head and a part of the body, then resets the connection. */
 export function resetWithinBody(status: number): Answer {
   return response => {
     response.writeHead(status, { 'content-length': '1000' })
@@ -68,15 +68,15 @@ export function resetWithinBody(status: number): Answer {
   }
 }
 
-/** Never answers. */
+/** Never responds. */
 export const hang: Answer = () => {}
 
-/** Answers the head and a part of the body, and never the rest. */
+/** Sends the head and a part of the body, but never the rest. */
 export function hangWithinBody(status: number): Answer {
   return response => response.writeHead(status, { 'content-length': '1000' }).write('{"id":')
 }
 
-/** One GiB, as fast as it is read. `written` counts what was taken. */
+/** Sends one GiB as fast as it is read. `written` counts the bytes. */
 export function oneGibibyte(status: number, written: { bytes: number }): Answer {
   const chunk = Buffer.alloc(65_536, 'x')
   return response => {
@@ -86,7 +86,7 @@ export function oneGibibyte(status: number, written: { bytes: number }): Answer 
         this.push(written.bytes > 2 ** 30 ? null : chunk)
       },
     })
-    // It ends with an error as soon as the client has read enough.
+    // The pipeline ends with an error as soon as the client has read enough.
     pipeline(body, response.writeHead(status), () => {})
   }
 }

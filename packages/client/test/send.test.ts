@@ -33,7 +33,7 @@ async function send(answers: Answer | Answer[], options?: SendOptions, more?: Pa
   return client.messages.send(message, options)
 }
 
-/** The error of a call that fails. It keeps its secrets, whatever is printed of it. */
+/** Returns the error of a failing call, and checks that printing it reveals no secret. */
 async function failure(call: Promise<unknown>): Promise<ClientError> {
   const error = await call.then(
     () => expect.unreachable('it resolved'),
@@ -70,12 +70,12 @@ describe('the request', () => {
     expect(firstRequest().path).toBe('/api/v1/messages')
   })
 
-  it('has the headers of the call', async () => {
+  it("has the call's headers", async () => {
     await send(reply(202), { headers: { 'Idempotency-Key': 'order-1' } })
     expect(firstRequest().headers).toMatchObject({ 'idempotency-key': 'order-1' })
   })
 
-  it('goes through the fetch of the options', async () => {
+  it("goes through the options' fetch", async () => {
     const addresses: string[] = []
     const fetch: ClientOptions['fetch'] = (url, init) => {
       addresses.push(url)
@@ -98,11 +98,11 @@ describe('a 2xx', () => {
     expect(result.headers.get('x-request-id')).toBe('r1')
   })
 
-  it('is a success although the connection was reset within its body', async () => {
+  it('is a success even if the connection is reset within its body', async () => {
     expect(await send(resetWithinBody(202))).toMatchObject({ status: 202, body: undefined, truncated: true })
   })
 
-  it('is a success although its body does not end in time', async () => {
+  it('is a success even if its body does not end in time', async () => {
     const result = await send(hangWithinBody(202), { timeout: '300ms' })
     expect(result).toMatchObject({ status: 202, body: undefined, truncated: true })
   })
@@ -122,13 +122,13 @@ describe('a 2xx', () => {
     expect(body satisfies { id: string }).toEqual({ id: 'msg_1' })
   })
 
-  it('is reported with its status, and not repeated, when its body does not match the schema', async () => {
+  it('is reported with its status, and not repeated, if its body does not match the schema', async () => {
     server = await startFaultServer(reply(202, '{"id":7}'))
     const { messages } = new Client({ apiKey, baseUrl: server.url })
     const schema = z.object({ id: z.string() })
     const error = await failure(messages.send(message, { schema, retry: { attempts: 3, on: 'any' } }))
     expect(error).toMatchObject({ code: 'api', status: 202, body: { id: 7 } })
-    expect(error.message).toContain('the message was taken')
+    expect(error.message).toContain('the message was accepted')
     expect(error.issues).toMatchObject([{ path: ['id'] }])
     expect(requests()).toBe(1)
   })
@@ -141,18 +141,18 @@ describe('a 2xx', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('gone'))],
-  ])('is reported as taken, and not repeated, when the schema %s', async (_, validate) => {
+  ])('is reported as accepted, and not repeated, if the schema %s', async (_, validate) => {
     server = await startFaultServer(reply(202, '{}'))
     const { messages } = new Client({ apiKey, baseUrl: server.url })
     const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
     const error = await failure(messages.send(message, { schema, retry: 'unsent' }))
     expect(error).toMatchObject({ code: 'api', status: 202, cause: expect.any(Error) })
-    expect(error.message).toContain('the message was taken, but the schema failed')
+    expect(error.message).toContain('the message was accepted, but the schema failed')
     expect(requests()).toBe(1)
   })
 })
 
-describe('another answer', () => {
+describe('any other response', () => {
   it('is an error with its status, headers and body', async () => {
     const error = await failure(send(reply(422, '{"field":"template"}', { 'x-request-id': 'r1' })))
     expect(error).toMatchObject({
@@ -165,7 +165,7 @@ describe('another answer', () => {
     expect(error.sent).toBeUndefined()
   })
 
-  it('shows nothing that the platform repeats, except to those who ask', async () => {
+  it('reveals what the platform repeats only in fields read by name', async () => {
     const echo: Answer = (response, request) => response.writeHead(400).end(request.body)
     const error = await failure(send(echo))
     expect(error.body).toEqual(message)
@@ -183,7 +183,7 @@ describe('another answer', () => {
     expect(written.bytes).toBeLessThan(64 * 1_048_576)
   })
 
-  it('is an error with its status although the connection was reset within its body', async () => {
+  it('is an error with its status even if the connection is reset within its body', async () => {
     expect(await failure(send(resetWithinBody(500)))).toMatchObject({
       code: 'api',
       status: 500,
@@ -191,7 +191,7 @@ describe('another answer', () => {
     })
   })
 
-  it.each([301, 302, 303, 307, 308])('is not followed when it is a redirect with %i', async status => {
+  it.each([301, 302, 303, 307, 308])('is not followed if it is a redirect with %i', async status => {
     const elsewhere = await startFaultServer(reply(202))
     const error = await failure(send(reply(status, '', { location: `${elsewhere.url}/v1/messages` })))
     expect(error).toMatchObject({ code: 'api', status })
@@ -201,29 +201,29 @@ describe('another answer', () => {
   })
 })
 
-describe('no answer', () => {
-  it('is an error that cannot say whether the message was sent', async () => {
+describe('no response', () => {
+  it('is an error that leaves open whether the message was sent', async () => {
     const error = await failure(send(reset))
     expect(error).toMatchObject({ code: 'connection', sent: 'unknown' })
     expect(error.message).toMatch(/failed without a response: (ECONNRESET|UND_ERR_SOCKET)$/)
   })
 
-  it('is an error that says so when the connection was refused', async () => {
+  it('is an error that says that nothing was sent if the connection was refused', async () => {
     const baseUrl = `http://localhost:${await freePort()}`
     const error = await failure(new Client({ apiKey, baseUrl }).messages.send(message))
     expect(error).toMatchObject({ code: 'connection', sent: 'no' })
     expect(error.message).toBe(`POST ${baseUrl}/v1/messages failed without a response: ECONNREFUSED`)
   })
 
-  it('is an error that says so when the host does not exist', async () => {
+  it('is an error that says that nothing was sent if the host does not exist', async () => {
     const { messages } = new Client({ apiKey, baseUrl: 'https://api.invalid' })
     const error = await failure(messages.send(message))
     expect(error).toMatchObject({ code: 'connection', sent: 'no' })
-    // Where the name server cannot be reached, the second.
+    // The second code appears if no name server can be reached.
     expect(error.message).toMatch(/failed without a response: (ENOTFOUND|EAI_AGAIN)$/)
   })
 
-  it('shows of an error of another fetch no more than a code', async () => {
+  it("shows no more than the code of another fetch's error", async () => {
     const fetch: ClientOptions['fetch'] = (_url, { body }) =>
       Promise.reject(Object.assign(new Error('no route'), { code: body }))
     const { messages } = new Client({ apiKey, baseUrl: 'https://api.example.com', fetch })
@@ -231,13 +231,13 @@ describe('no answer', () => {
     expect(String(error)).toMatch(/failed without a response$/)
   })
 
-  it('is an error after the timeout of the call', async () => {
+  it("is an error after the call's timeout", async () => {
     const error = await failure(send(hang, { timeout: '200ms' }))
     expect(error).toMatchObject({ code: 'timeout', sent: 'unknown' })
     expect(error.message).toContain('200 ms')
   })
 
-  it('is an error after the timeout of the client', async () => {
+  it("is an error after the client's timeout", async () => {
     expect(await failure(send(hang, {}, { timeout: '200ms' }))).toMatchObject({ code: 'timeout' })
   })
 })
@@ -252,7 +252,7 @@ describe('signal', () => {
     await expect(call).rejects.toBe(reason)
   })
 
-  it('sends nothing when it is aborted already', async () => {
+  it('sends nothing if it is already aborted', async () => {
     await expect(send(reply(202), { signal: AbortSignal.abort() })).rejects.toThrow(/abort/)
     expect(requests()).toBe(0)
   })
@@ -261,7 +261,7 @@ describe('signal', () => {
     const controller = new AbortController()
     const retry = { attempts: 2, on: 'any' } as const
     const call = send(reply(503, '', { 'retry-after': '60' }), { retry, signal: controller.signal })
-    await until('the request was answered', () => requests() === 1)
+    await until('the server has responded', () => requests() === 1)
     controller.abort()
     await expect(call).rejects.toThrow(/abort/)
     expect(requests()).toBe(1)
@@ -309,12 +309,12 @@ describe('retry', () => {
     expect(requests()).toBe(1)
   })
 
-  it('ends with the last error when the attempts are used up', async () => {
+  it('ends with the last error once all attempts are used', async () => {
     expect(await failure(send(reply(503), { retry: any }))).toMatchObject({ status: 503 })
     expect(requests()).toBe(3)
   })
 
-  it("repeats nothing that may have arrived with 'unsent'", async () => {
+  it("repeats no request that may have arrived with 'unsent'", async () => {
     for (const answer of [reset, reply(503), reply(429)]) {
       await failure(send([answer, reply(202)], { retry: 'unsent' }))
       expect(requests()).toBe(1)
@@ -323,7 +323,7 @@ describe('retry', () => {
     server = undefined
   })
 
-  it("repeats a refused connection with 'unsent', until somebody listens", async () => {
+  it("repeats after a refused connection with 'unsent', until a server listens", async () => {
     const port = await freePort()
     let tries = 0
     const fetch: ClientOptions['fetch'] = async (url, init) => {
@@ -343,24 +343,24 @@ describe('retry', () => {
     ['in seconds', () => ({ 'retry-after': '1' })],
     ['as a date', () => ({ 'retry-after': new Date(Date.now() + 2000).toUTCString() })],
     [
-      'as a date of a server whose clock is wrong',
+      'as a date by a wrong server clock',
       () => ({ date: 'Wed, 01 Jan 2020 00:00:00 GMT', 'retry-after': 'Wed, 01 Jan 2020 00:00:01 GMT' }),
     ],
-  ] as const)('waits as long as Retry-After asks, %s', async (_, headers) => {
+  ] as const)('waits as long as Retry-After requests, %s', async (_, headers) => {
     const answer: Answer = response => response.writeHead(503, headers()).end()
     await send([answer, reply(202)], { retry: any })
     const [first, second] = server?.requests ?? []
-    // A date has whole seconds.
+    // A date has only whole seconds.
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950)
   })
 
-  it('does not wait when Retry-After asks for more than a minute, and says for how long it asked', async () => {
+  it('does not wait if Retry-After requests more than a minute, and reports the requested time', async () => {
     const answer = reply(429, '', { 'retry-after': '61' })
     expect(await failure(send(answer, { retry: any }))).toMatchObject({ status: 429, retryAfterMs: 61_000 })
     expect(requests()).toBe(1)
   })
 
-  it('says what Retry-After asked for without a retry too', async () => {
+  it('reports the time that Retry-After requests without a retry too', async () => {
     expect(await failure(send(reply(503, '', { 'retry-after': '7' })))).toMatchObject({ retryAfterMs: 7000 })
   })
 })

@@ -1,4 +1,4 @@
-/** The binding of a queue, from `queues.producers` of `wrangler.jsonc`. */
+/** Binding of a queue, from `queues.producers` of `wrangler.jsonc`. */
 export interface QueueBinding {
   send(
     message: Uint8Array,
@@ -18,13 +18,13 @@ export interface QueueBatch {
 export interface QueueMessage {
   readonly id: string
   readonly body: unknown
-  /** How often it was handed out, this time included. */
+  /** Number of deliveries, including this one. */
   readonly attempts: number
   ack(): void
   retry(options: { readonly delaySeconds: number }): void
 }
 
-/** The binding of {@link EventIds}, from `durable_objects.bindings` of `wrangler.jsonc`. */
+/** Binding of {@link EventIds}, from `durable_objects.bindings` of `wrangler.jsonc`. */
 export interface EventIdsBinding {
   idFromName(name: string): unknown
   get(id: never): EventIdsStub
@@ -41,7 +41,7 @@ export interface StubReply {
   json(): Promise<unknown>
 }
 
-/** State that Workers give to an {@link EventIds}. */
+/** State that Workers pass to an {@link EventIds}. */
 export interface EventIdsState {
   readonly storage: {
     readonly sql: {

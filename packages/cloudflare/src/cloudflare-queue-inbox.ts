@@ -7,22 +7,23 @@ import { queueEngine } from './queue-engine.ts'
 /** Options of {@link cloudflareQueueInbox}. */
 export interface CloudflareQueueInboxOptions {
   /**
-   * Binding of another queue, for events that get no further attempt. `false`: nothing keeps them, and
-   * `onDeadLetter` is the last to see them.
+   * Binding of another queue, for events that get no further attempt. `false`: they are not stored, and only
+   * `onDeadLetter` receives them.
    */
   readonly deadLetters: QueueBinding | false
   /**
    * Store of handled ids: `durableObjectStore(env.EVENT_IDS)`. Required unless `concurrency` is 0, because a queue may
-   * hand out an event twice.
+   * deliver an event twice.
    */
   readonly store?: DedupeStore | undefined
-  /** How long a claim holds without being renewed, and so how long the events of a Worker that died wait. Default `'60s'`. */
+  /** Time for which a claim holds without renewal, and so for which a dead Worker's events wait. Default `'60s'`. */
   readonly lease?: Duration | undefined
 }
 
 /**
- * The durable inbox on Cloudflare Workers. A 2xx follows once the queue has confirmed the event; Cloudflare then calls the export
- * `queue`, which `toQueueHandler` makes. An event of more than 127,900 bytes with its envelope is refused with 413.
+ * Creates a durable inbox on Cloudflare Workers. The sender gets a 2xx once the queue has confirmed the event. Cloudflare
+ * then calls the export `queue`, which `toQueueHandler` creates. An event of more than 127,900 bytes with its envelope is
+ * refused with 413.
  *
  * Throws `ConfigurationError` for a wrong binding or option.
  *
@@ -51,7 +52,8 @@ export function cloudflareQueueInbox(queue: QueueBinding, options: CloudflareQue
     store,
     leaseMs: durationMs(options.lease ?? '60s', { option: 'lease', minMs: 3000, maxMs: MOST_MS }),
     defaultRetry: { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 },
-    cannotSerialize: 'Cloudflare Queues hand out events in no order: leave it out, and compare created_at',
+    cannotSerialize:
+      'Cloudflare Queues deliver events in no particular order: leave it out, and compare created_at',
     checkOptions({ handlerTimeoutMs }) {
       if (handlerTimeoutMs < MOST_MS) return
       const fix = 'must be less than 15 minutes, after which Cloudflare ends a consumer'
@@ -60,12 +62,12 @@ export function cloudflareQueueInbox(queue: QueueBinding, options: CloudflareQue
   })
 }
 
-/** Cloudflare ends a consumer after so long, by the clock on the wall. */
+/** Time limit of a Cloudflare consumer, by wall-clock time. */
 const MOST_MS = 900_000
 const NO_QUEUE =
   'must be the binding of a queue, such as env.EVENTS: name it under queues.producers of wrangler.jsonc'
 const NO_DEAD_LETTERS =
-  'must be the binding of a second queue, such as env.DEAD_LETTERS, or false if nothing is to keep events without a further attempt'
+  'must be the binding of a second queue, such as env.DEAD_LETTERS, or false to store no dead letters'
 
 function requireQueue(option: string, queue: QueueBinding, fix: string): void {
   if (typeof queue?.send === 'function') return

@@ -6,15 +6,15 @@ import type { Ask } from './event-ids.ts'
 /** Options of {@link durableObjectStore}. */
 export interface DurableObjectStoreOptions {
   /**
-   * How many objects share the ids. One answers several hundred calls a second, and an event takes two or three. With
-   * another number, ids are looked for in other objects: what was handled before is not recognised. Default 16, at most 1024.
+   * Number of objects that share the ids. Each serves several hundred calls a second, and an event takes two or three.
+   * After a change, ids are looked up in other objects: events handled before are not recognized. Default 16, at most 1024.
    */
   readonly shards?: number | undefined
 }
 
 /**
- * The ids already handled, in Durable Objects of the class `EventIds`, shared by every Worker that binds the class. Each call
- * is one step of one object, judged by the clock of its machine. A call that fails rejects, and the event waits.
+ * Creates a store of handled ids in Durable Objects of the class `EventIds`, shared by every Worker that binds the class.
+ * Each call is one step of one object, and uses its machine's clock. A failed call rejects, and the event waits.
  *
  * Throws `ConfigurationError` for a wrong binding or option.
  *
@@ -36,7 +36,7 @@ export function durableObjectStore(
       namespace.idFromName(`ids-${shardOf(question.key, shards)}`) as never,
     )
     const reply = await stub.fetch(ADDRESS, { method: 'POST', body: JSON.stringify(question) })
-    if (reply.status !== 200) throw new Error(`EventIds answered ${reply.status}`)
+    if (reply.status !== 200) throw new Error(`EventIds returned ${reply.status}`)
     return (await reply.json()) as Answer
   }
   return {
@@ -49,7 +49,7 @@ export function durableObjectStore(
   }
 }
 
-/** A stub needs an address, and does not look it up. */
+/** Address that a stub needs but does not resolve. */
 const ADDRESS = 'https://event-ids/'
 const NO_BINDING =
   'must be the binding of the class EventIds, such as env.EVENT_IDS: name it under durable_objects.bindings and migrations of wrangler.jsonc, and export the class from the main module'

@@ -19,7 +19,7 @@ export type Ask =
   | { readonly call: 'release'; readonly key: string; readonly token: string }
   | { readonly call: 'forget'; readonly key: string }
 
-/** Between two deletions of what has expired, in milliseconds. */
+/** Shortest and longest interval between deletions of expired ids. */
 const SOONEST_MS = 10_000
 const LATEST_MS = 3_600_000
 
@@ -37,8 +37,8 @@ interface Row {
 }
 
 /**
- * The Durable Object of {@link durableObjectStore}: ids that were handled or are being handled. Export it from the Worker's
- * main module. An alarm deletes what has expired.
+ * Durable Object of {@link durableObjectStore}, with the ids of handled and running events. Export it from the Worker's
+ * main module. An alarm deletes expired ids.
  *
  * @example
  * export { EventIds } from '@ackhook/cloudflare'
@@ -51,14 +51,14 @@ export class EventIds {
     this.#storage.sql.exec(TABLE)
   }
 
-  /** Called by {@link durableObjectStore}. One call is one step: nothing else runs in the object meanwhile. */
+  /** Called by {@link durableObjectStore}. Each call is one step: nothing else runs in the object meanwhile. */
   async fetch(request: { json(): Promise<unknown> }): Promise<Response> {
     const answer = this.#answer((await request.json()) as Ask)
     if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(Date.now() + SOONEST_MS)
     return Response.json(answer)
   }
 
-  /** Called by Workers. Sets the next one as long as there are ids. */
+  /** Called by Workers. Deletes expired ids, and sets the next alarm if any ids are left. */
   async alarm(): Promise<void> {
     const now = Date.now()
     this.#storage.sql.exec('DELETE FROM ids WHERE until <= ?', now)
@@ -81,7 +81,7 @@ export class EventIds {
         this.#put(ask.key, ask.token, ask.leaseMs, 0)
         return true
       case 'complete':
-        // A lease that expired and was not taken is no obstacle, and neither is a completion whose reply was lost.
+        // An expired lease that nobody has taken is no obstacle, nor is an earlier completion whose reply was lost.
         if (row !== undefined && row.token !== null && row.token !== ask.token) return false
         if (row?.token !== null) this.#put(ask.key, null, ask.retentionMs, ask.fingerprint)
         return true

@@ -2,11 +2,11 @@ import type { InboxStats } from '@ackhook/core'
 import type { Publication, PushEngine } from '@ackhook/core/push'
 import type { QueueBinding } from './bindings.ts'
 
-/** Cloudflare counts 128,000 bytes, of which its own metadata may take a hundred. */
+/** Cloudflare allows 128,000 bytes, of which its metadata may take a hundred. */
 const MAX_BYTES = 127_900
 const DAY_MS = 86_400_000
 
-/** A queue of Cloudflare as core wants an engine. */
+/** Implements core's push engine with a Cloudflare queue. */
 export function queueEngine(queue: QueueBinding, deadLetters: QueueBinding | false): PushEngine {
   return {
     location: 'Cloudflare queue',
@@ -22,12 +22,12 @@ async function send(queue: QueueBinding, message: Uint8Array, { delayMs }: Publi
   await queue.send(message, { contentType: 'bytes', delaySeconds: toSeconds(delayMs) })
 }
 
-/** Cloudflare counts in whole seconds. */
+/** Rounds up to whole seconds, in which Cloudflare counts. */
 export function toSeconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** A backlog holds what waits and what runs. */
+/** Counts running events as pending: a backlog includes both. */
 async function statsOf(queue: QueueBinding, deadLetters: QueueBinding | false): Promise<InboxStats> {
   const [own, dead] = await Promise.all([
     queue.metrics?.(),

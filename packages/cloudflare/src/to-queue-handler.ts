@@ -7,12 +7,12 @@ import { toSeconds } from './queue-engine.ts'
 /** The export `queue` of a Worker. */
 export type QueueHandler = (batch: QueueBatch) => Promise<void>
 
-/** Cloudflare's own `max_retries` is 3: after that many it gives a message up. */
+/** Cloudflare's default `max_retries`, after which it gives a message up. */
 const DEFAULT_MAX_RETRIES = 3
 
 /**
- * A receiver as the consumer of its queue: runs the events of a batch, `concurrency` at a time, and acknowledges or retries
- * each message by itself. It never fails a batch because of one event.
+ * Turns a receiver into a consumer of its queue. It runs a batch's events, `concurrency` at a time, and acknowledges or
+ * retries each message separately. It never fails a batch because of one event.
  *
  * @example
  * export default { fetch: toFetchHandler(receiver), queue: toQueueHandler(receiver) }
@@ -32,7 +32,7 @@ export function toQueueHandler(receiver: Pick<Receiver<never, never>, 'start'>):
   return async ({ messages }) => {
     await receiver.start()
     const waiting = messages.values()
-    // An attempt must not outlive the call that began it, so the limit counts within one batch.
+    // An attempt must not outlive the call that began it, so the limit applies to each batch.
     const work = async (): Promise<void> => {
       for (const message of waiting) await settle(message)
     }
@@ -41,13 +41,12 @@ export function toQueueHandler(receiver: Pick<Receiver<never, never>, 'start'>):
   }
 }
 
-const NOT_PUSHED =
-  'must be cloudflareQueueInbox(env.EVENTS, …) of the receiver: nothing else gets events from a queue'
+const NOT_PUSHED = 'must be cloudflareQueueInbox(env.EVENTS, …): no other inbox gets events from a queue'
 const MAY_GIVE_UP =
-  'A message was handed out for the fourth time, because its Worker ended in the middle of it. With the default max_retries of 3, Cloudflare now drops it or moves it to the dead_letter_queue: set max_retries to 10 or more in wrangler.jsonc.'
+  'A message was delivered for the fourth time, because its Worker ended while handling it. With the default max_retries of 3, Cloudflare now drops it or moves it to the dead_letter_queue: set max_retries to 10 or more in wrangler.jsonc.'
 
 /**
- * Returns a message's bytes: they arrive as an `ArrayBuffer`. Anything else is another producer's, and is kept as text.
+ * Returns a message's bytes, which arrive as an `ArrayBuffer`. Any other body is from another producer, and kept as text.
  */
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof ArrayBuffer) return new Uint8Array(body)

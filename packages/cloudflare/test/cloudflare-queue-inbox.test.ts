@@ -3,7 +3,7 @@ import type { Miniflare } from 'miniflare'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
-// The queue of miniflare is in memory, so what a kill between acceptance and consumption leaves cannot be shown here.
+// Miniflare's queue is in memory, so these tests cannot show the result of a kill between acceptance and consumption.
 
 const secret = 'only-for-trying-it-out'
 type Line = Record<string, unknown>
@@ -18,10 +18,10 @@ afterEach(() => cloudflare.dispose())
 
 interface Setup {
   readonly options?: object
-  /** How often each message ends its Worker before it is consumed. */
+  /** Number of times that each message ends its Worker before it is consumed. */
   readonly crashes?: number
   readonly maxRetries?: number
-  /** Whether dead letters go back into the queue. */
+  /** Moves dead letters back into the queue. */
   readonly moveBack?: boolean
 }
 
@@ -50,7 +50,7 @@ async function start({
   await cloudflare.ready
 }
 
-/** `fails`: how many attempts at the event do. */
+/** Creates an event whose first `fails` attempts fail. */
 function event(fails = 0) {
   const made = createEvent('conversation.resolved')
   return { ...made, data: { ...made.data, conversation_id: String(fails) } }
@@ -66,7 +66,7 @@ const runsOf = (id: string) => lines.filter(({ ran }) => ran === id).map(({ atte
 const runs = (id: string) => expect.poll(() => runsOf(id))
 
 describe('a batch', () => {
-  it('is settled message by message: what fails is retried, and the others are not', async () => {
+  it('is settled message by message: only failed events are retried', async () => {
     await start({ options: { retry: { minDelay: '1ms' } } })
     const [good, twice, other] = [event(), event(2), event()]
     const replies = await Promise.all([good, twice, other].map(send))
@@ -80,7 +80,7 @@ describe('a batch', () => {
     expect([runsOf(good.id), runsOf(other.id)]).toEqual([[1], [1]])
   })
 
-  it('hands out the exact bytes that were signed', async () => {
+  it('delivers the exact signed bytes', async () => {
     await start()
     const body = `{ "id":"evt_ü", "type":"conversation.resolved",\n"created_at":"2026-01-01T00:00:00Z","data":{"conversation_id":"0"}}`
     const signed = signedRequest(body as never, { secret })
@@ -90,7 +90,7 @@ describe('a batch', () => {
     expect(lines.find(({ ran }) => ran === 'evt_ü')).toMatchObject({ body })
   })
 
-  it('with a message of another producer: it goes to the dead letters as it is, and the others run', async () => {
+  it("moves another producer's message to the dead letters unchanged, and runs the others", async () => {
     await start()
     const queue = await cloudflare.getQueueProducer('EVENTS')
     const good = event()
@@ -103,7 +103,7 @@ describe('a batch', () => {
 })
 
 describe('a duplicate', () => {
-  it('is acknowledged and not run, and other bytes under its id are reported', async () => {
+  it('is acknowledged and not run, and different bytes under its id are reported', async () => {
     await start()
     const made = event()
     await send(made)
@@ -121,7 +121,7 @@ describe('a duplicate', () => {
     expect(runsOf(made.id)).toEqual([1])
   })
 
-  it('that is in flight waits, and is not run beside the first', async () => {
+  it('of a running event waits, and does not run in parallel', async () => {
     await start()
     const made = event()
     await Promise.all([send(made), send(made), send(made)])
@@ -131,7 +131,7 @@ describe('a duplicate', () => {
 })
 
 describe('an event without a further attempt', () => {
-  it('goes to the dead letters with its reason, and moved back it begins at its first attempt', async () => {
+  it('goes to the dead letters with its reason, and starts at its first attempt if moved back', async () => {
     await start({ options: { retry: { attempts: 2, minDelay: '1ms' } }, moveBack: true })
     const made = event(2)
     await send(made)
@@ -148,7 +148,7 @@ describe('an event without a further attempt', () => {
     await expect.poll(() => runsOf(made.id).slice(0, 4)).toEqual([1, 2, 1, 2])
   })
 
-  it('that Cloudflare itself gave up is kept by the dead letter queue, after a warning', async () => {
+  it('is kept in the dead letter queue if Cloudflare itself gives it up, after a warning', async () => {
     await start({ crashes: 3, maxRetries: 3 })
     const made = event(9)
     await send(made)
@@ -159,14 +159,14 @@ describe('an event without a further attempt', () => {
 })
 
 describe('a Worker that dies', () => {
-  it('in the middle of a batch costs an attempt, and nothing else', async () => {
+  it('during a batch costs only an attempt', async () => {
     await start({ crashes: 2 })
     const made = event()
     await send(made)
     await runs(made.id).toEqual([3])
   })
 
-  it('five times in a row at one event is not given it again: onDeadLetter is', async () => {
+  it('five times in a row at one event passes it to onDeadLetter instead', async () => {
     await start({ crashes: 5 })
     const made = event()
     await send(made)

@@ -6,7 +6,7 @@ import { itInFull } from '../../../test/support/in-full.ts'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
 const SHARDS = 4
-/** Thousands of calls, or an alarm to wait for. */
+/** Cases with thousands of calls, or with an alarm to wait for. */
 const LONG = ['store.claim.race', 'store.cleanup']
 let cloudflare: Miniflare
 let count = 0
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => cloudflare.dispose())
 
-/** Objects of one case alone. */
+/** Creates a binding whose objects belong to a single case. */
 async function binding(): Promise<{ readonly prefix: string; readonly own: EventIdsBinding }> {
   const namespace = (await cloudflare.getDurableObjectNamespace('EVENT_IDS')) as unknown as EventIdsBinding
   const prefix = `case-${count++}-`
@@ -38,7 +38,7 @@ async function open() {
   }
 }
 
-/** The network between the Worker and its objects. */
+/** Opens stores on a network that can fail between the Worker and its objects. */
 async function openFailing() {
   const { own } = await binding()
   let isDown = false
@@ -81,7 +81,7 @@ describe('durableObjectStore', () => {
     testCase(`${name} (${id})`, run)
   }
 
-  test('only the cases of a limited store are not run', () => {
+  test('runs every case but those of a limited store', () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])
   })
 })

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { Miniflare, type MiniflareOptions } from 'miniflare'
 import { rolldown } from 'rolldown'
 
-/** The date from which on the runtime behaves as in the documentation of this package. */
+/** Earliest compatibility date with the runtime behavior that this package documents. */
 const COMPATIBILITY_DATE = '2026-04-01'
 const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url))
 
-/** A Worker of `test/fixtures`, bundled as Wrangler does, from the sources. */
+/** Bundles a Worker of `test/fixtures` from the sources, as Wrangler does. */
 export async function bundleWorker(name: string): Promise<string> {
   const bundle = await rolldown({
     input: `${FIXTURES}${name}`,
@@ -19,7 +19,7 @@ export async function bundleWorker(name: string): Promise<string> {
   return output[0].code
 }
 
-/** Cloudflare on this machine, with one Worker. */
+/** Starts Cloudflare on this machine, with one Worker. */
 export function startCloudflare(script: string, options: Partial<MiniflareOptions> = {}): Miniflare {
   return new Miniflare({
     modules: true,

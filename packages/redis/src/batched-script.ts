@@ -10,7 +10,7 @@ import { type Reply, runScript, type Script } from './scripts.ts'
 export interface ScriptParts {
   readonly client: RedisClient
   readonly breaker: Breaker
-  /** Reason for the lack of a connection. */
+  /** Reason why there is no connection. */
   readonly reason: Pick<ConnectionReason, 'of' | 'watch'>
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
@@ -35,12 +35,12 @@ interface Command {
   settled: boolean
 }
 
-/** Redis serves no other client while a script runs: more calls than these go in another command. */
+/** Redis serves no other client while a script runs, so further calls go in another command. */
 const MAX_CALLS_PER_COMMAND = 100
 
 /**
- * One method of the store. A call on its own is sent at once; while one is under way, all calls of one tick travel in
- * one command.
+ * Runs one of the store's scripts. Sends a single call immediately; while a command is under way, sends all calls of a
+ * tick in one command.
  */
 export class BatchedScript {
   readonly #script: Script
@@ -53,13 +53,13 @@ export class BatchedScript {
   constructor(script: Script, parts: ScriptParts) {
     this.#script = script
     this.#parts = parts
-    // A command for Redis Cluster may only name keys of one slot, and two ids share one only by chance.
+    // A Redis Cluster command may only name keys of one slot, and two ids share a slot only by chance.
     this.#maxCalls = parts.client.isCluster === true ? 1 : MAX_CALLS_PER_COMMAND
   }
 
   /**
-   * The script's numbers for this key. Rejects with `store_unavailable` after the timeout, when the client
-   * fails, and at once while the breaker is open. `late` gets a reply that arrived after the timeout.
+   * Returns the script's numbers for this key. Rejects with `store_unavailable` after the timeout, if the client fails,
+   * and immediately while the breaker is open. `late` receives a reply that arrives after the timeout.
    */
   run(key: string, args: readonly string[], late?: (reply: Reply) => void): Promise<Reply> {
     return new Promise((resolve, reject) => this.#add({ key, args, late, resolve, reject }))
@@ -69,7 +69,7 @@ export class BatchedScript {
     this.#waiting.push(call)
     const { length } = this.#waiting
     if (length >= this.#maxCalls || (this.#underWay === 0 && length === 1)) this.#flush()
-    // Sends once the requests of this turn of the event loop are read, before it waits for more.
+    // Sends once this event-loop turn's requests are read, before waiting for more.
     else if (length === 1) setImmediate(() => this.#flush())
   }
 
@@ -84,13 +84,13 @@ export class BatchedScript {
     const { breaker, timeouts } = this.#parts
     const permit = breaker.enter()
     if (permit === undefined) {
-      rejectAll(calls, 'Redis is not answering; it is asked again within a second', breaker.cause)
+      rejectAll(calls, 'Redis is not responding; the next attempt follows within a second', breaker.cause)
       return
     }
     this.#parts.reason.watch()
     this.#underWay++
     const command: Command = { calls, permit, settled: false }
-    // Polls the network once more: a reply may have arrived in time while this process was held up.
+    // Polls the network once more: a reply may have arrived in time while this process was blocked.
     command.timeout = timeouts.set(() => setImmediate(() => this.#expire(command)))
     this.#execute(calls).then(
       reply => this.#succeed(command, reply),
@@ -127,19 +127,19 @@ export class BatchedScript {
     if (!this.#settle(command)) return
     const { calls, permit } = command
     const cause = this.#parts.reason.of(failure)
-    // A client that the server refuses gets no answer either.
+    // Tests `failure`, not `cause`: a client that the server refuses gets no reply either.
     if (isConnectionError(failure)) permit.failed(cause)
     else permit.succeeded()
     if (calls.length > 1 && isOfOneKey(cause)) {
-      // Repeating what was already done is safe: each method knows its own token. Only a release then answers that the
-      // lease is gone, which is true.
+      // Repeating a call is safe, because it carries its own token. Only a repeated release reports that the lease is
+      // gone, which is true.
       for (const call of calls) this.#send([call])
       return
     }
     rejectAll(calls, isError(cause) ? cause.message : String(cause), cause)
   }
 
-  /** `false` when the command was settled before. */
+  /** Returns `false` if the command was already settled. */
   #settle(command: Command): boolean {
     if (command.settled) return false
     command.settled = true
@@ -149,7 +149,7 @@ export class BatchedScript {
   }
 }
 
-/** One key holds something else, or is new to a full Redis: the other calls must not fail with it. */
+/** Returns whether only one key fails, with a value of another type or new to a full Redis: the others must not. */
 function isOfOneKey(cause: unknown): boolean {
   return cause instanceof Error && /WRONGTYPE|OOM/.test(cause.message)
 }

@@ -22,7 +22,7 @@ test('opens at the first failure and keeps its cause', () => {
   expect(breaker.cause).toBe('gone')
 })
 
-test('stays closed when the server has answered since the failed call was sent', () => {
+test('stays closed if the server has replied since the failed call was sent', () => {
   const { time, breaker } = breakerAt()
   const slow = breaker.enter()!
   time.now = 900
@@ -32,7 +32,7 @@ test('stays closed when the server has answered since the failed call was sent',
   expect(breaker.enter()).toBeDefined()
 })
 
-test('lets one call through after a rest, and the others once that one has succeeded', () => {
+test('lets one call through after a pause, and the others once that one has succeeded', () => {
   const { time, breaker } = breakerAt()
   breaker.enter()!.failed('gone')
   time.now = 99
@@ -45,7 +45,7 @@ test('lets one call through after a rest, and the others once that one has succe
   expect(breaker.enter()).toBeDefined()
 })
 
-test('rests twice as long after each failed probe, up to a second', () => {
+test('doubles the pause after each failed probe, up to a second', () => {
   const { time, breaker } = breakerAt()
   breaker.enter()!.failed('gone')
   const rests: number[] = []
@@ -62,7 +62,7 @@ test('rests twice as long after each failed probe, up to a second', () => {
   expect(rests).toEqual([100, 200, 400, 800, 1000, 1000])
 })
 
-test('failures of calls sent before it opened do not lengthen the rest', () => {
+test('does not lengthen the pause for failed calls sent before it opened', () => {
   const { time, breaker } = breakerAt()
   const earlier = [breaker.enter()!, breaker.enter()!, breaker.enter()!]
   for (const call of earlier) call.failed('gone')
@@ -70,7 +70,7 @@ test('failures of calls sent before it opened do not lengthen the rest', () => {
   expect(breaker.enter()).toBeDefined()
 })
 
-test('an answer after its timeout closes it at once', () => {
+test('closes immediately on a reply after the timeout', () => {
   const { time, breaker } = breakerAt()
   const stalled = breaker.enter()!
   time.now = 1000

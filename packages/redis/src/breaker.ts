@@ -8,16 +8,16 @@ const FIRST_REST_MS = 100
 const LONGEST_REST_MS = 1000
 
 /**
- * A circuit breaker. It opens at the first failure, unless the server has answered another call since the failed one
- * was sent. While open it lets one call at a time through as a probe, at first after 100 ms, then at growing intervals
- * of up to a second. Any answer closes it, even a late one. It sets no timer: the next call finds out.
+ * Circuit breaker. Opens at the first failure, unless the server has replied to another call since the failed one was
+ * sent. While open, it lets one call at a time through as a probe, first after 100 ms, then at growing intervals of up
+ * to a second. Any reply closes it, even a late one. It sets no timer: the next call is the probe.
  */
 export class Breaker {
   /** Monotonic milliseconds. */
   readonly #now: () => number
   #answeredAt = Number.NEGATIVE_INFINITY
   #open = false
-  /** A probe is under way. */
+  /** True while a probe is under way. */
   #probing = false
   #restMs = FIRST_REST_MS
   #restsUntil = 0
@@ -32,7 +32,7 @@ export class Breaker {
     return this.#cause
   }
 
-  /** `undefined`: do not call now. Otherwise call, and report the result. */
+  /** Returns `undefined` if no call may be made now. Otherwise make the call, and report its result. */
   enter(): Permit | undefined {
     const sentAt = this.#now()
     const isProbe = this.#open

@@ -1,9 +1,9 @@
 import { isError } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
-/** Redis says these before it closes a connection, and ioredis keeps them to itself: it asked for something else. */
+/** Errors that Redis sends before it closes a connection. ioredis does not report them. */
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
-/** Sentences of ioredis and of this package about commands that got no answer. */
+/** Messages of ioredis and of this package about commands that got no reply. */
 const NO_ANSWER =
   /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request|\S+ did not answer )/
 
@@ -17,15 +17,15 @@ interface Emitter {
 }
 
 /**
- * Reason why the user's client has no connection: the server's first error, otherwise the socket's. The client has
- * listeners of this store only while it is without a connection.
+ * Reason why the user's client has no connection: the server's first error, otherwise the socket's. Listens to the
+ * client only while it has no connection.
  */
 export class ConnectionReason {
   readonly #client: Emitter
   readonly #listeners: Readonly<Record<string, Listener>>
   #watching = false
   #reason: Error | undefined
-  /** Nothing has failed in this attempt to connect. */
+  /** True until something fails in this attempt to connect. */
   #isFirst = true
 
   constructor(client: RedisClient) {
@@ -40,7 +40,7 @@ export class ConnectionReason {
     }
   }
 
-  /** Called for each command; leaves a client alone that is ready. */
+  /** Listens to the client unless it is ready. Called for each command. */
   watch(): void {
     const { status } = this.#client
     if (this.#watching || status === undefined || status === 'ready') return
@@ -49,7 +49,7 @@ export class ConnectionReason {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#client.on?.(event, listener)
   }
 
-  /** The reason of a failure, where that is only that there was no answer. */
+  /** Returns the known reason if the failure only says that no reply arrived, otherwise the failure itself. */
   of(error: unknown): unknown {
     if (!NO_ANSWER.test(String(Object(error).message))) return error
     return this.#reason ?? error
@@ -73,14 +73,14 @@ export class ConnectionReason {
     this.#isFirst = false
   }
 
-  /** A write that fails because the server has refused the connection: its words were lost with it, or came before. */
+  /** Returns whether a write failed because the server has refused the connection, with a reason that is known. */
   #isLess(error: Error): boolean {
     const { code } = error as { readonly code?: unknown }
     return (code === 'EPIPE' || code === 'ECONNRESET') && this.#reason?.name === 'ReplyError'
   }
 }
 
-/** A cluster says that no node answers, and why under another name. */
+/** Returns a cluster's `lastNodeError`, which says why no node responds, or else the error itself. */
 function nodeErrorOf(error: Error): Error {
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown }
   return isError(lastNodeError) ? lastNodeError : error

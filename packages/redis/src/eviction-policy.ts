@@ -4,8 +4,8 @@ import type { RedisClient } from './redis-client.ts'
 type Server = Pick<RedisClient, 'call'>
 
 /**
- * The eviction policies in force: one, or one for each master of a Cluster; `undefined` when a server does not
- * name its policy. Rejects when they cannot be read.
+ * Returns the different eviction policies in force: of one server, or of each master of a Cluster; `undefined` for a
+ * server that does not report its policy. Rejects if they cannot be read.
  */
 export async function evictionPolicies(client: RedisClient): Promise<readonly (string | undefined)[]> {
   const masters = client.isCluster === true ? (client.nodes?.('master') ?? []) : []
@@ -17,7 +17,7 @@ async function policyOf(server: Server): Promise<string | undefined> {
   return (await fromConfig(server)) ?? fromInfo(server)
 }
 
-/** `undefined` where the command is forbidden, as it often is on managed Redis. */
+/** Returns `undefined` if the command is forbidden, as it often is on managed Redis. */
 async function fromConfig(server: Server): Promise<string | undefined> {
   try {
     return textOf(await server.call('CONFIG', 'GET', 'maxmemory-policy'))
@@ -27,7 +27,7 @@ async function fromConfig(server: Server): Promise<string | undefined> {
   }
 }
 
-/** The reply is a list in the protocol's version 2 and a map in version 3, which clients show in three ways. */
+/** Reads the reply: a list in protocol version 2 and a map in version 3, which clients represent in three ways. */
 function textOf(reply: unknown): string | undefined {
   if (Array.isArray(reply)) return reply.flat()[1]
   if (kindOf(reply) === 'Map') return (reply as Map<string, string>).get('maxmemory-policy')

@@ -10,7 +10,7 @@ test.each([
   'MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.',
   'ERR Error running script (call to f_5f): @user_script:6: -OOM command not allowed',
   'NOAUTH Authentication required.',
-])('Redis serves calls when it answers %s', message => {
+])('the reply %s is no outage', message => {
   expect(isConnectionError(reply(message))).toBe(false)
 })
 
@@ -22,11 +22,11 @@ test.each([
   'CLUSTERDOWN The cluster is down',
   'TRYAGAIN Multiple keys request during rehashing of slot',
   'BUSY Redis is busy running a script.',
-])('Redis serves no calls when it answers %s', message => {
+])('the reply %s is an outage', message => {
   expect(isConnectionError(reply(message))).toBe(true)
 })
 
-test('Redis serves no calls when the client or the deadline failed', () => {
+test('a failure of the client or a timeout is an outage', () => {
   expect(isConnectionError(new Error('Connection is closed.'))).toBe(true)
   expect(isConnectionError('no error')).toBe(true)
   expect(isConnectionError(undefined)).toBe(true)

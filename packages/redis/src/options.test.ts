@@ -17,14 +17,14 @@ test.each([
   ['timeout', { timeout: null }],
   ['onStoreError', { onStoreError: null }],
   ['options', null],
-])('a wrong %s is refused at construction, by name: %j', (option, options) => {
+])('refuses a wrong %s at construction, by name: %j', (option, options) => {
   expect(() => redisStore(client, options as never)).toThrowError(
     expect.objectContaining({ code: 'configuration_invalid', option }),
   )
 })
 
 test.each([[undefined], [null], [{}], ['redis://localhost'], [{ ...client, evalsha: undefined }]])(
-  'anything but a client is refused: %j',
+  'refuses anything but a client: %j',
   wrong => {
     expect(() => redisStore(wrong as never)).toThrow(ConfigurationError)
   },

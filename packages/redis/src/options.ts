@@ -2,17 +2,17 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, oneOf, refuseUnknownNames } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
-/** Options of `redisStore`: names of its keys, its timeout, and its behavior while Redis is unavailable. */
+/** Options of `redisStore`: key prefix, timeout, and behavior while Redis is unavailable. */
 export interface RedisStoreOptions {
   /**
-   * Put before every key. Default `'ackhook:'`. With more than 8 characters, a remembered id takes 16 bytes more.
+   * Prefix of every key. Default `'ackhook:'`. With more than 8 characters, each remembered id takes 16 more bytes.
    */
   readonly prefix?: string | undefined
-  /** Time limit of a call, whatever the client's settings. Default `'1s'`. */
+  /** Time limit for each call, whatever the client's settings. Default `'1s'`. */
   readonly timeout?: Duration | undefined
   /**
-   * Answer to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the
-   * event. `'process'`: it is accepted and runs without a claim, so duplicates may run too.
+   * Response to a delivery while Redis is unavailable. `'reject'` (default): 503, and the sender keeps the event.
+   * `'process'`: the event is accepted and runs without a claim, so duplicates may run too.
    */
   readonly onStoreError?: 'reject' | 'process' | undefined
 }
@@ -31,13 +31,14 @@ export function resolveOptions(client: RedisClient, options: RedisStoreOptions):
     if (typeof client?.[method] !== 'function') {
       throw new ConfigurationError(
         'client',
-        `must be a client such as new Redis(url) of ioredis; it has no '${method}'`,
+        `must be an ioredis client such as new Redis(url); it has no '${method}'`,
       )
     }
   }
   refuseUnknownNames(options, NAMES)
   const { prefix = 'ackhook:', timeout = '1s', onStoreError = 'reject' } = options
-  if (typeof prefix !== 'string') throw new ConfigurationError('prefix', "must be a text such as 'ackhook:'")
+  if (typeof prefix !== 'string')
+    throw new ConfigurationError('prefix', "must be a string such as 'ackhook:'")
   return {
     prefix,
     timeoutMs: durationMs(timeout, { option: 'timeout', minMs: 10, maxMs: 10_000 }),

@@ -1,14 +1,14 @@
 /**
- * The part of a client that redisStore uses: `new Redis()` and `new Cluster()` of ioredis 5 and 6 have it. Your
+ * The part of a client that redisStore uses, for example `new Redis()` or `new Cluster()` of ioredis 5 or 6. Your
  * application connects, reconnects and closes the client.
  */
 export interface RedisClient {
   evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>
-  /** Sends a command: for a claim of a single key, and for the eviction policy when processing starts. */
+  /** Sends a command: to claim a single key, or to read the eviction policy. */
   call(command: string, ...args: string[]): Promise<unknown>
-  /** `true` for Redis Cluster: one command can only touch keys of one slot there. */
+  /** `true` for Redis Cluster, where a command can only use keys of one slot. */
   readonly isCluster?: boolean
-  /** Redis Cluster: the servers whose eviction policy applies. */
+  /** Returns a Redis Cluster's servers whose eviction policy applies. */
   nodes?(role: 'master'): readonly Pick<RedisClient, 'call'>[]
 }

@@ -19,13 +19,13 @@ import { CLAIM, COMPLETE, claimSingleKey, EXTEND, FORGET, OUTCOME, RELEASE, type
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
-/** An operator may set another policy at any time, and a failover may lead to a server that has one. */
+/** Interval between policy checks: an operator may change the policy, or a failover lead to a server with another one. */
 const RECHECK_POLICY_MS = 60_000
 
 /**
- * The ids already handled, in Redis, shared by every process that uses the same Redis and prefix. Each call is one
- * atomic step on one key, judged by Redis' clock, and settles within `timeout` whatever the client's settings.
- * A call that fails rejects with an `AckhookError` of code `store_unavailable`, and the sender gets 503.
+ * Creates a store of handled ids in Redis, shared by every process that uses the same Redis and prefix. Each call is
+ * one atomic step on one key, uses Redis' clock, and settles within `timeout` whatever the client's settings. A failed
+ * call rejects with an `AckhookError` of code `store_unavailable`, and the sender gets 503.
  *
  * Throws `ConfigurationError` for a wrong option or client.
  *
@@ -34,7 +34,7 @@ const RECHECK_POLICY_MS = 60_000
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): DedupeStore {
   const store = new RedisStore(client, resolveOptions(client, options))
-  // Functions of an object, so that an application can wrap the store by spreading it.
+  // An object of functions, so that an application can wrap the store by spreading it.
   return {
     bounded: true,
     claim: (key, token, claim) => store.claim(key, token, claim),
@@ -60,7 +60,7 @@ class RedisStore {
   /** Notice about the eviction policy, and the time it was read. Monotonic milliseconds. */
   #policyNotice: string | undefined
   #policyReadAt = Number.POSITIVE_INFINITY
-  /** The present outage has been reported. */
+  /** True once the current outage has been reported. */
   #failingOpen = false
 
   constructor(client: RedisClient, options: ResolvedOptions) {
@@ -110,8 +110,8 @@ class RedisStore {
   }
 
   /**
-   * Checks the eviction policy. Rejects when Redis does not respond or refuses the password, as an inbox does whose engine
-   * is away: the next request or call of `start()` tries again. With `failOpen` it reports that instead.
+   * Checks the eviction policy. Rejects if Redis does not respond or refuses the password, like an inbox whose engine is
+   * unavailable: the next request or call of `start()` tries again. With `failOpen`, reports the failure instead.
    */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
@@ -145,14 +145,16 @@ class RedisStore {
 
   #reportPolicies(policies: readonly (string | undefined)[]): void {
     const evicting = policies.find(policy => policy !== undefined && policy !== 'noeviction')
-    const unknown = policies.includes(undefined) ? policyUnknown('INFO memory does not name it') : undefined
+    const unknown = policies.includes(undefined)
+      ? policyUnknown('INFO memory does not include it')
+      : undefined
     const notice = evicting === undefined ? unknown : mayEvict(evicting)
     if (notice !== undefined && notice.message !== this.#policyNotice) this.#report?.(notice)
     this.#policyNotice = notice?.message
   }
 
   async #recheckPolicy(): Promise<void> {
-    // Reasons for a failed read were reported at the start, or show at the claims.
+    // Ignores a failed read: start() has reported the reason, or claims will show it.
     await this.#readPolicies().then(
       policies => this.#reportPolicies(policies),
       () => {},
@@ -164,14 +166,14 @@ class RedisStore {
     this.#claimAnyway(cause)
   }
 
-  /** Reported once for each outage, not for each event. */
+  /** Claims without Redis. Reports that once per outage, not per event. */
   #claimAnyway(error: unknown): Claim {
     if (!this.#failingOpen) this.#report?.(failingOpen(error))
     this.#failingOpen = true
     return CLAIMED
   }
 
-  /** The caller has already received a failure: this lease would be unused, and a retry would wait for its end. */
+  /** Releases a late claim: the caller has already received a failure, and a retry would wait until the lease expires. */
   #release(key: string, token: string, [outcome]: Reply): void {
     if (outcome === OUTCOME.claimed) this.release(key, token).catch(() => {})
   }
@@ -194,7 +196,7 @@ function isTrue([answer]: Reply): boolean {
   return answer === 1
 }
 
-/** Redis takes whole milliseconds, and at least one. */
+/** Rounds up to whole milliseconds, at least one, as Redis requires. */
 function wholeMs(ms: number): string {
   return String(Math.max(1, Math.ceil(ms)))
 }

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto'
 import { isError } from '@ackhook/core/spi'
 import type { RedisClient } from './redis-client.ts'
 
-/** One Lua script and the digest that Redis knows it by. */
+/** A Lua script and the digest by which Redis identifies it. */
 export interface Script {
   readonly name: 'claim' | 'extend' | 'complete' | 'release' | 'forget'
   readonly lua: string
   readonly sha: string
-  /** Count of numbers in the reply for each key. */
+  /** Number of values in the reply per key. */
   readonly width: number
 }
 
-/** The numbers that a script replies with for one key. */
+/** Numbers in a script's reply for one key. */
 export type Reply = readonly number[]
 
-/** The first number of the reply to a claim. */
+/** First number of the reply to a claim. */
 export const OUTCOME = {
   claimed: 0,
-  /** The second number is the milliseconds left of the lease. */
+  /** The second number is the time left on the lease, in milliseconds. */
   inFlight: 1,
   /** The second number is the fingerprint. */
   completed: 2,
@@ -33,14 +33,14 @@ const IS_LEASED = `string.byte(value) == ${LEASED.charCodeAt(0)}`
 //
 // Values of a key
 //   t<token>        leased to the owner of that token; expires with the key
-//   <whole number>  handled; the number is the fingerprint of the body. Redis keeps a number in the object
-//                   itself, and shares one object for all equal numbers below 10,000: a remembered id is
-//                   then only its key.
+//   <whole number>  handled; the number is the body's fingerprint. Redis stores a number in the object
+//                   itself, and shares one object for equal numbers below 10,000: a remembered id then
+//                   takes only its key.
 //   none            free
 //
-// Each script takes any number of keys and a fixed number of arguments for each, and replies in their order:
-// calls of one tick travel in one command. No key depends on another; on Redis Cluster there is one at a time.
-// The only clock is that of Redis (PX, PTTL). A token in these scripts is data and is never executed.
+// Each script accepts any number of keys, with a fixed number of arguments per key, and replies in key order, so that
+// the calls of one tick share a command. Keys are independent; on Redis Cluster, each command has one. The scripts use
+// only Redis' clock (PX, PTTL). Tokens are data and are never executed.
 
 /** Arguments for each key: token, lease in milliseconds. Replies with an {@link OUTCOME} and its number. */
 export const CLAIM: Script = script(
@@ -72,7 +72,7 @@ return replies`,
   2,
 )
 
-/** Arguments for each key: token, lease in milliseconds. Replies with 1 for a renewed lease, 0 for one not mine. */
+/** Arguments for each key: token, lease in milliseconds. Replies with 1 for a renewed lease, 0 if the token has none. */
 export const EXTEND: Script = script(
   'extend',
   `
@@ -108,7 +108,7 @@ end
 return replies`,
 )
 
-/** Arguments for each key: token. Replies with 1 for a released lease, 0 for one not mine. */
+/** Arguments for each key: token. Replies with 1 for a released lease, 0 if the token has none. */
 export const RELEASE: Script = script(
   'release',
   `
@@ -119,7 +119,7 @@ end
 return replies`,
 )
 
-/** No arguments. Replies with 1 for a handled key, which is free now, 0 for one that is leased or free. */
+/** No arguments. Replies with 1 for a handled key, which becomes free, 0 for one that is leased or free. */
 export const FORGET: Script = script(
   'forget',
   `
@@ -135,7 +135,7 @@ function script(name: Script['name'], lua: string, width = 1): Script {
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex'), width }
 }
 
-/** Runs a script by its digest. If Redis does not know it, `EVAL` sends the text and loads it. */
+/** Runs a script by its digest. If Redis has not loaded it, `EVAL` sends and loads the text. */
 export async function runScript(
   client: RedisClient,
   script: Script,
@@ -149,15 +149,15 @@ export async function runScript(
     if (!isError(error) || !error.message.startsWith('NOSCRIPT')) throw error
     reply = await client.eval(script.lua, keys.length, ...keys, ...args)
   }
-  // Some clients are set to return numbers as text.
+  // Some clients are configured to return numbers as strings.
   return (reply as readonly unknown[]).map(Number)
 }
 
 const CLAIMED: Reply = [OUTCOME.claimed, 0]
 
 /**
- * The claim of a single key, first by the plain command: nearly every claim is of a new event. When the key is not
- * free, or Redis has no memory, the script decides. The command costs Redis a third of the script. perf: note 21.
+ * Claims a single key, first with a plain command: nearly every claim is for a new event. If the key is not free, or
+ * Redis has no memory, the script decides. The command costs Redis a third as much as the script. perf: note 21.
  */
 export async function claimSingleKey(
   client: RedisClient,

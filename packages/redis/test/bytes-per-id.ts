@@ -5,11 +5,11 @@ import type { Redis } from 'ioredis'
 const WAVE = 2000
 
 /**
- * Claims and completes this many ids in an empty Redis, with keys and fingerprints like those of the memory inbox.
- * Returns the bytes of Redis memory for each of them.
+ * Claims and completes `ids` ids in an empty Redis, with keys and fingerprints like those of the memory inbox. Returns
+ * the bytes of Redis memory per id.
  */
 export async function bytesPerId(client: Redis, ids: number): Promise<number> {
-  // Long, for a machine under load.
+  // A long timeout, for a machine under load.
   const store = redisStore(client, { timeout: '10s' })
   await store.claim('warm', 'token', { leaseMs: 60_000 })
   await store.release('warm', 'token')
@@ -19,7 +19,7 @@ export async function bytesPerId(client: Redis, ids: number): Promise<number> {
   }
   const after = await usedMemory(client)
   const remembered = await client.dbsize()
-  if (remembered !== ids) throw new Error(`${remembered} ids remembered of ${ids}`)
+  if (remembered !== ids) throw new Error(`remembered ${remembered} of ${ids} ids`)
   return (after - before) / ids
 
   async function handle(n: number): Promise<void> {

@@ -9,7 +9,7 @@ import { startRedis } from '../../../test/support/redis.ts'
 import { until } from '../../../test/support/until.ts'
 
 const lease = { leaseMs: 60_000 }
-/** As in the README. */
+/** The option shown in the README. */
 const reconnectOnError = (error: Error) => (error.message.includes('READONLY') ? 2 : false)
 
 test.each([
@@ -25,8 +25,8 @@ test.each([
   address.moveTo(next.port)
   const admin = new Redis6(former.url)
   await admin.call('REPLICAOF', '127.0.0.1', String(next.port))
-  // The connection to the former master stays open, and would keep answering READONLY.
-  await until('the store answers again', () => isClaimed(store))
+  // The connection to the former master stays open, and would keep returning READONLY.
+  await until('the store responds again', () => isClaimed(store))
   for (const one of [client, admin]) one.disconnect()
   await Promise.all([former.stop(), next.stop(), address.stop()])
 })
@@ -39,7 +39,7 @@ async function isClaimed(store: DedupeStore): Promise<boolean> {
   }
 }
 
-/** One address whose new connections go to another server after `moveTo`; open ones stay. */
+/** Opens an address whose new connections go to another server after `moveTo`; open ones stay. */
 async function startAddress(port: number) {
   let target = port
   const sockets = new Set<Socket>()

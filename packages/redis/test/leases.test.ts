@@ -37,12 +37,12 @@ test('an event whose handlers run for three leases is refused by every other pro
   })
   expect([...answers]).toEqual([503])
   release()
-  await until('it is known to be handled', async () => (await other.hooks.handle(request())).status === 200)
+  await until('its duplicates get 200', async () => (await other.hooks.handle(request())).status === 200)
   expect([one.ran, other.ran]).toEqual([[event.id], []])
   await Promise.all([one, other].map(({ hooks }) => hooks.close({ timeout: '1s' })))
 })
 
-/** A receiver with a connection of its own, as in a process of its own. */
+/** Creates a receiver with its own connection, as in its own process. */
 function receiver(handler: () => Promise<void>) {
   const client = new Redis(server.url)
   clients.push(client)

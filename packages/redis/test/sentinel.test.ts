@@ -26,7 +26,7 @@ describe.each([
   for (const { id, name, run } of storeSuite({ open })) test(`${name} (${id})`, run)
 })
 
-test('after a failover the store goes on with the promoted replica', async () => {
+test('after a failover the store continues with the promoted replica', async () => {
   const client = new Redis6(at())
   client.on('error', () => {})
   const store = redisStore(client)
@@ -37,7 +37,7 @@ test('after a failover the store goes on with the promoted replica', async () =>
   await expect(store.claim('during', 'token', { leaseMs: 60_000 })).rejects.toMatchObject({
     code: 'store_unavailable',
   })
-  await until('the store answers again', () => claims('after'), 30_000)
+  await until('the store responds again', () => claims('after'), 30_000)
   expect(await store.claim('before', 'other', { leaseMs: 60_000 })).toMatchObject({ outcome: 'in_flight' })
   client.disconnect()
 

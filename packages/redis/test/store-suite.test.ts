@@ -8,7 +8,7 @@ import { inFull } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 
-// The clients have the defaults of their libraries: only the server's address is set.
+// The clients use their libraries' defaults: only the server's address is set.
 type Client = Redis5 | Redis6 | Cluster5 | Cluster6
 
 let count = 0
@@ -46,10 +46,10 @@ describe('redisStore on one server', () => {
   describe('with ioredis 6', () => suiteOn(() => new Redis6(server.url), []))
   describe('with auto-pipelining and a key prefix of the client', () =>
     suiteOn(() => new Redis6(server.url, { enableAutoPipelining: true, keyPrefix: 'app:' })))
-  describe('with version 3 of the protocol', () => suiteOn(() => new Redis6(server.url, { protocol: 3 })))
-  describe('with numbers as text', () => suiteOn(() => new Redis5(server.url, { stringNumbers: true })))
+  describe('with protocol version 3', () => suiteOn(() => new Redis6(server.url, { protocol: 3 })))
+  describe('with numbers as strings', () => suiteOn(() => new Redis5(server.url, { stringNumbers: true })))
 
-  test('ioredis 5 and 6 share the ids already handled', async () => {
+  test('ioredis 5 and 6 share handled ids', async () => {
     const [five, six] = [new Redis5(server.url), new Redis6(server.url)]
     await redisStore(five).claim('shared', 'five', { leaseMs: 10_000 })
     expect(await redisStore(six).claim('shared', 'six', { leaseMs: 10_000 })).toMatchObject({
@@ -60,7 +60,7 @@ describe('redisStore on one server', () => {
   })
 })
 
-describe('redisStore on a server that fails, and whose ids are counted', () => {
+describe('redisStore on a failing server with counted ids', () => {
   let server: RedisServer
   beforeAll(async () => {
     server = await startRedis()
@@ -81,7 +81,7 @@ describe('redisStore on a server that fails, and whose ids are counted', () => {
   })
   for (const { id, name, needs, run } of cases) if (needs.length > 0) test(`${name} (${id})`, run)
 
-  test('only the cases of a limited store are not run', () => {
+  test('runs every case but those of a limited store', () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])
   })
 })

@@ -23,10 +23,10 @@ afterAll(async () => {
 })
 
 describe('round trips', () => {
-  // So that Redis knows the script, whichever of the tests runs first.
+  // Loads the script, whichever test runs first.
   beforeAll(() => client.script('LOAD', CLAIM.lua))
 
-  test('the first call of a tick is sent at once, and the others travel together in one command', async () => {
+  test('the first call of a tick is sent immediately, and the others together in one command', async () => {
     const store = redisStore(client, { prefix: 'tick:', timeout: '10s' })
     const sent = commandsSent()
     await Promise.all(Array.from({ length: 100 }, (_, i) => store.claim(`id${i}`, 'token', lease)))
@@ -71,7 +71,7 @@ describe('round trips', () => {
 })
 
 describe('the check of maxmemory-policy', () => {
-  test('accepts noeviction in silence', async () => {
+  test('accepts noeviction silently', async () => {
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     expect(await noticesOf(client)).toEqual([])
   })
@@ -89,7 +89,7 @@ describe('the check of maxmemory-policy', () => {
     three.disconnect()
   })
 
-  test('warns within a minute of claims about a policy that is set at run time, and once', async () => {
+  test('warns once, within a minute of claims, about a policy set at run time', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     try {
       await client.config('SET', 'maxmemory-policy', 'noeviction')
@@ -108,7 +108,7 @@ describe('the check of maxmemory-policy', () => {
     }
   })
 
-  test('warns through the observer and the logger of a receiver', async () => {
+  test("warns through a receiver's observer and logger", async () => {
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const observed: Observation[] = []
     const logged: unknown[] = []
@@ -124,7 +124,7 @@ describe('the check of maxmemory-policy', () => {
     await receiver.close()
   })
 
-  test('reads INFO when CONFIG is forbidden', async () => {
+  test('reads INFO if CONFIG is forbidden', async () => {
     await client.config('SET', 'maxmemory-policy', 'allkeys-lfu')
     await client.call('ACL', 'SETUSER', 'noconfig', 'on', 'nopass', '~*', '&*', '+@all', '-config')
     const restricted = new Redis(server.url, { username: 'noconfig', password: 'any' })
@@ -134,7 +134,7 @@ describe('the check of maxmemory-policy', () => {
     restricted.disconnect()
   })
 
-  test('reads INFO when CONFIG does not exist', async () => {
+  test('reads INFO if CONFIG does not exist', async () => {
     const renamed = await startRedis({
       config: { 'rename-command': 'CONFIG hidden', 'maxmemory-policy': 'volatile-lru' },
     })
@@ -144,7 +144,7 @@ describe('the check of maxmemory-policy', () => {
     await renamed.stop()
   })
 
-  test('reports an unknown policy when INFO is forbidden too, and the store works', async () => {
+  test('reports an unknown policy if INFO is forbidden too, and still works', async () => {
     const rights = ['on', 'nopass', '~*', '&*', '+@all', '-config', '-info']
     await client.call('ACL', 'SETUSER', 'blind', ...rights)
     const blind = new Redis(server.url, { username: 'blind', password: 'any', enableReadyCheck: false })
@@ -192,7 +192,7 @@ test('a client is left unchanged: no listener added, no connection closed', asyn
   own.disconnect()
 })
 
-/** The commands that the client sends from now on. */
+/** Records the commands that the client sends from now on. */
 function commandsSent(): () => string[] {
   const spy = vi.spyOn(client, 'sendCommand')
   return () => {

@@ -26,8 +26,8 @@ test.each([
 
 test.each([
   ['a certificate that the client does not trust', () => redis.url],
-  ['TLS where there is none', () => redis.urlOfPlainPort],
-  ['no TLS where there is some', () => redis.urlWithoutTls],
+  ['TLS on a plain port', () => redis.urlOfPlainPort],
+  ['no TLS on a TLS port', () => redis.urlWithoutTls],
 ])('start rejects within the timeout with %s, and mentions TLS', async (_, urlOf) => {
   const client = new Redis6(urlOf(), { connectTimeout: 1200 })
   client.on('error', () => {})
@@ -36,7 +36,7 @@ test.each([
     code: 'store_unavailable',
     message: expect.stringContaining('TLS'),
   })
-  // Closed within its handshake, a socket emits a second error, which ioredis does not listen to.
+  // A socket closed during its handshake emits a second error, for which ioredis has no listener.
   await until('no handshake is under way', () => client.status === 'reconnecting')
   client.disconnect()
 })

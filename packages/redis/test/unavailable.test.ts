@@ -23,12 +23,12 @@ afterEach(async () => {
   await server.stop()
 })
 
-// By default both libraries keep a command forever while the server is silent.
+// By default, both versions keep a command forever while the server is silent.
 describe.each([
   ['ioredis 5', (url: string) => new Redis5(url)],
   ['ioredis 6', (url: string) => new Redis6(url)],
 ] as const)('with the defaults of %s', (_, connect) => {
-  test('a silent server costs one timeout, then nothing, until it answers again', async () => {
+  test('a silent server costs one timeout, then nothing, until it responds again', async () => {
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
@@ -41,10 +41,10 @@ describe.each([
     expect(second.ms).toBeLessThan(150)
 
     server.resume()
-    await until('the store answers', () => claims(store, 'again', 'c'))
+    await until('the store responds', () => claims(store, 'again', 'c'))
   })
 
-  test('a claim applied after its caller gave up is released', async () => {
+  test('a claim applied after the caller gave up is released', async () => {
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
@@ -64,7 +64,7 @@ describe.each([
       expect(ms).toBeLessThan(1200)
     }
     await server.restart()
-    await until('the store answers', () => claims(store, 'again', 'c'))
+    await until('the store responds', () => claims(store, 'again', 'c'))
   })
 })
 
@@ -86,30 +86,30 @@ test('every method settles within the timeout', async () => {
   }
 })
 
-test('a reply that arrived in time counts, even if the process was held up', async () => {
+test('a reply that arrived in time counts, even if the process was blocked', async () => {
   const store = connected(url => new Redis6(url))
   await Promise.all(['one', 'two', 'three'].map(key => store.claim(key, 'a', lease)))
   for (const keys of [['alone'], ['first', 'second', 'third']]) {
     const answers = Promise.all(keys.map(key => store.claim(key, 'a', lease)))
-    // All of them are on their way before the process is held up for longer than the timeout.
+    // All claims are sent before the process is blocked for longer than the timeout.
     await new Promise(setImmediate)
     holdUp(500)
     expect(await answers).toEqual(keys.map(() => CLAIMED))
   }
 })
 
-test('a client that rejects at once fails the call at once', async () => {
+test('a call fails immediately if the client rejects immediately', async () => {
   const store = connected(url => new Redis6(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }))
-  await until('the store answers', () => claims(store, 'warm', 'a'))
+  await until('the store responds', () => claims(store, 'warm', 'a'))
   await server.kill()
   const { error, ms } = await timed(store.claim('id', 'a', lease))
   expect(error).toEqual(UNAVAILABLE)
   expect(ms).toBeLessThan(250)
   await server.restart()
-  await until('the store answers', () => claims(store, 'again', 'c'))
+  await until('the store responds', () => claims(store, 'again', 'c'))
 })
 
-test('scripts that Redis has forgotten are loaded again', async () => {
+test('scripts that Redis has lost are loaded again', async () => {
   const store = connected(url => new Redis6(url))
   await store.claim('id', 'a', lease)
   await client.script('FLUSH')
@@ -129,7 +129,7 @@ describe('start', () => {
     test.each([
       ['a wrong password', { password: 'wrong' }, 'WRONGPASS'],
       ['no password', {}, 'NOAUTH'],
-    ])('rejects %s, and says so', async (_, options, reply) => {
+    ])('rejects with %s, and names the reason', async (_, options, reply) => {
       const locked = await startRedis({ config: { requirepass: 'right' } })
       const observed: Observation[] = []
       try {
@@ -143,7 +143,7 @@ describe('start', () => {
         await expect(receiver.start()).rejects.toMatchObject({
           code: 'store_unavailable',
           message: expect.stringMatching(
-            `^Redis refuses the client of redisStore \\(${reply} .+\\): give the client the right password`,
+            `^Redis refuses redisStore's client \\(${reply} .+\\): give the client the right password`,
           ),
         })
         expect(observed.filter(({ kind }) => kind === 'notice')).toEqual([])
@@ -157,7 +157,7 @@ describe('start', () => {
     ['is silent', () => server.pause(), () => server.resume()],
     ['is gone', () => server.kill(), () => server.restart()],
   ] as const)(
-    'rejects within the timeout while Redis %s, and succeeds once it answers',
+    'rejects within the timeout while Redis %s, and succeeds once it responds',
     async (_, stop, begin) => {
       await stop()
       const observed: Observation[] = []
@@ -181,7 +181,7 @@ describe('start', () => {
     },
   )
 
-  test('deliveries get inbox_unavailable until Redis was there once, and store_unavailable when it is gone again', async () => {
+  test('deliveries get inbox_unavailable until Redis first responds, and store_unavailable in later outages', async () => {
     await server.kill()
     const store = connected(url => new Redis6(url))
     const receiver = createReceiver({ secret, store, logger: { info() {}, warn() {}, error() {} } })
@@ -209,7 +209,7 @@ describe('start', () => {
 })
 
 describe("onStoreError: 'process'", () => {
-  test('claims without Redis while it is away, and reports each outage once', async () => {
+  test('claims without Redis during an outage, and reports each outage once', async () => {
     const notices: StoreNotice[] = []
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.start?.(notice => notices.push(notice))
@@ -229,20 +229,20 @@ describe("onStoreError: 'process'", () => {
     }
   })
 
-  test('keeps a claim that was applied late: its event is running', async () => {
+  test('keeps a claim applied late, because its event is running', async () => {
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.claim('warm', 'a', lease)
     server.pause()
     expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
     server.resume()
     await until('Redis has it', async () => (await client.get('ackhook:id')) === 'tmine')
-    await claims(store, 'a call after whatever the late reply set off', 'a')
+    await claims(store, 'a call after the late reply', 'a')
     expect(await store.claim('id', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
     expect(await store.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })).toBe(true)
   })
 })
 
-describe('an error reply of Redis', () => {
+describe("Redis' error reply", () => {
   test('fails its own call, but not the others of its command, nor later ones', async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
@@ -262,14 +262,14 @@ describe('an error reply of Redis', () => {
     expect(kept).toEqual([true, true])
   })
 
-  test('is an outage when Redis is a read-only replica', async () => {
+  test('is an outage if Redis is a read-only replica', async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
     await client.call('REPLICAOF', '127.0.0.1', '1')
     expect(String((await timed(store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
-    expect(String((await timed(store.claim('two', 'a', lease))).error)).toMatch(/is not answering/)
+    expect(String((await timed(store.claim('two', 'a', lease))).error)).toMatch(/is not responding/)
     await client.call('REPLICAOF', 'NO', 'ONE')
-    await until('the store answers', () => claims(store, 'again', 'c'))
+    await until('the store responds', () => claims(store, 'again', 'c'))
   })
 })
 
@@ -278,13 +278,13 @@ describe('when Redis is full', () => {
     const store = connected(url => new Redis6(url))
     await store.claim('running', 'a', lease)
     await fill()
-    // Its lease has expired, so there is no key whose memory it could use.
+    // The event's lease has expired, so there is no key whose memory it could use.
     const failed = await timed(store.complete('expired', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
     expect(failed.error).toEqual(UNAVAILABLE)
     expect(await store.claim('running', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
   })
 
-  test('whatever was claimed before can be completed, one at a time and in one command', async () => {
+  test('events claimed before can be completed, one at a time or in one command', async () => {
     const store = connected(url => new Redis6(url))
     const keys = Array.from({ length: 20 }, (_, i) => `id${i}`)
     await Promise.all(keys.map(key => store.claim(key, 'a', lease)))
@@ -321,7 +321,7 @@ describe('when Redis is full', () => {
     expect(await store.extend('id', 'a', 1000)).toBe(true)
   })
 
-  /** Writes until Redis refuses, as another application on it would. */
+  /** Writes until Redis refuses, as another application might. */
   const fillWithData = async () => {
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1])
@@ -334,7 +334,7 @@ describe('when Redis is full', () => {
       )
     }
     expect(String(refusal)).toMatch(/OOM/)
-    // What the buffers of connections give back must not make room again.
+    // Memory freed by connection buffers must not make room again.
     await client.config('SET', 'maxmemory', String(used + 1_000_000))
   }
 
@@ -343,7 +343,7 @@ describe('when Redis is full', () => {
     await client.config('SET', 'maxmemory', '1')
   }
 
-  test("a new claim answers 'full', and claimed and handled ids are still known", async () => {
+  test("a new claim is 'full', and claimed and handled ids are still recognized", async () => {
     const store = connected(url => new Redis6(url))
     await store.claim('handled', 'a', lease)
     await store.complete('handled', 'a', { retentionMs: 60_000, fingerprint: 7 })
@@ -359,7 +359,7 @@ describe('when Redis is full', () => {
     expect(await store.claim('new', 'b', lease)).toEqual(CLAIMED)
   })
 
-  test("onStoreError: 'process' claims without it", async () => {
+  test("onStoreError: 'process' claims without Redis", async () => {
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
     await store.claim('warm', 'a', lease)
     await fill()
@@ -398,7 +398,7 @@ async function timed(call: unknown): Promise<{ error: unknown; ms: number; wallM
   return { error, ...times }
 }
 
-// An answer may be late, and ioredis gives up later than the store: neither says why.
+// Repeats the claim: a late reply, or a timeout of the store before that of ioredis, does not give the reason.
 test.each([
   ['a wrong password', { requirepass: 'right' }, ':wrong@', /WRONGPASS/],
   ['no password', { requirepass: 'right' }, '', /NOAUTH/],

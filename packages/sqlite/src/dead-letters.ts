@@ -6,9 +6,9 @@ import { parseCursor, wholeLimit } from './pages.ts'
 import type { ListRequest, Query } from './protocol/batch.ts'
 import type { Turns } from './turns.ts'
 
-/** The bodies of one page together. */
+/** Limit for the total size of one page's bodies. */
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Size of one piece of a page; deliveries go in between. */
+/** Size of one piece of a page: deliveries wait for a piece, not for a page. */
 const PIECE_BYTES = 256 * 1024
 const PIECE_ROWS = 100
 
@@ -18,7 +18,7 @@ export interface DeadLetterParts {
   readonly turns: Turns
 }
 
-/** The dead letters of the file. */
+/** Creates the store of the file's dead letters. */
 export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): DeadLetterStore {
   const ask = (query: Query): Promise<unknown> => turns.run(() => batcher.query(query))
   const redrive = (query: Query): Promise<unknown> =>
@@ -37,7 +37,7 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
   }
 }
 
-/** Ends early if the bodies would be over {@link PAGE_BYTES}, and never without a letter while there is one. */
+/** Ends a page before its bodies exceed {@link PAGE_BYTES}, but returns at least one letter if any is left. */
 async function readPage(
   limit: number,
   start: Pick<ListRequest, 'order' | 'after'>,

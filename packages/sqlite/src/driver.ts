@@ -1,5 +1,5 @@
 /**
- * The SQLite that `sqliteInbox` would use, for tools of this project that keep a database of their own.
+ * SQLite driver that `sqliteInbox` would use, for this project's tools that keep their own database.
  *
  * @module
  */

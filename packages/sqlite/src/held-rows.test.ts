@@ -4,7 +4,7 @@ import { type HeldRow, HeldRows } from './held-rows.ts'
 const aRow = (token: string) => ({ row: { token }, hasEnded: false, place: -1 }) as HeldRow
 const tokens = (rows: readonly HeldRow[]) => rows.map(({ row }) => row.token).toSorted()
 
-it('holds each row from when it is added until it is removed, in any order', () => {
+it('holds each added row until it is removed, in any order', () => {
   const held = new HeldRows()
   const [a, b, c] = ['a', 'b', 'c'].map(aRow) as [HeldRow, HeldRow, HeldRow]
   for (const one of [a, b, c]) held.add(one)
@@ -17,7 +17,7 @@ it('holds each row from when it is added until it is removed, in any order', () 
   expect(held.size).toBe(0)
 })
 
-it('answers with a list that does not change while rows go', () => {
+it('returns a list that does not change while rows are removed', () => {
   const held = new HeldRows()
   for (const token of ['a', 'b', 'c']) held.add(aRow(token))
   const seen: string[] = []

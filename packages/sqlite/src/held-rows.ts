@@ -10,15 +10,15 @@ export interface HeldRow {
   readonly attempt: Attempt
   /** The run of its ordering key, if other rows waited behind it. */
   readonly run: KeyRun | undefined
-  /** The row before it in that run, until its result is recorded: only that gives this row its lease. */
+  /** Previous row of that run, until its result is recorded: this row gets its lease with that result. */
   before: HeldRow | undefined
-  /** The row that began after it in that run. */
+  /** Next row of that run, once it has begun. */
   after: HeldRow | undefined
-  /** True if its result could be recorded. Set once its handlers have ended. */
+  /** Resolves to whether the result was recorded. Set once the handlers have ended. */
   recorded: Promise<boolean> | undefined
-  /** True once its handlers have ended: the slot is free. */
+  /** True once the handlers have ended: the slot is free. */
   hasEnded: boolean
-  /** Index among the held rows, set by them; negative if it is not one of them. */
+  /** Index in {@link HeldRows}, which sets it; negative if the row is not held. */
   place: number
 }
 
@@ -40,7 +40,7 @@ export class HeldRows {
     return held.place >= 0
   }
 
-  /** Returns whether it was one of them. */
+  /** Returns whether the row was held. */
   remove(held: HeldRow): boolean {
     const { place } = held
     if (place < 0) return false

@@ -28,7 +28,7 @@ function rest(runs: KeyRuns, run: ReturnType<KeyRuns['start']>): number[] {
   return orders
 }
 
-it('drops what is younger than an arrival of the key, and nothing for another key', () => {
+it('drops events younger than an arrival of their key, but of no other key', () => {
   const runs = new KeyRuns()
   const run = runs.start(behind([10, 20, 20, 30]), [])
   runs.giveWayTo({ key: 'cnv_2', createdAt: 1 })
@@ -36,13 +36,13 @@ it('drops what is younger than an arrival of the key, and nothing for another ke
   expect(rest(runs, run)).toEqual([10, 20, 20])
 })
 
-it('drops what is younger than an arrival that is under way when the run starts', () => {
+it('drops events younger than an arrival that is under way when the run starts', () => {
   const runs = new KeyRuns()
   const underWay = [{ key: 'cnv_1', createdAt: 15 }]
   expect(rest(runs, runs.start(behind([10, 20]), underWay))).toEqual([10])
 })
 
-it('drops everything when a dead letter is redriven, until that is answered', async () => {
+it('drops everything while a dead letter is being redriven', async () => {
   const runs = new KeyRuns()
   const before = runs.start(behind([10]), [])
   const during: number[][] = []
@@ -53,7 +53,7 @@ it('drops everything when a dead letter is redriven, until that is answered', as
   expect(rest(runs, runs.start(behind([10]), []))).toEqual([10])
 })
 
-it('begins nothing that was read too long ago', () => {
+it('begins no row that was read too long ago', () => {
   const runs = new KeyRuns()
   expect(rest(runs, runs.start(behind([10], READ_AHEAD_MS), []))).toEqual([])
 })

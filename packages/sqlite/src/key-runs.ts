@@ -4,27 +4,27 @@ import { storedOrderAt, storedOrderKey } from './engine/pack.ts'
 import { READ_AHEAD_MS, type RowBehind, type RowsBehind } from './protocol/batch-result.ts'
 import { monotonicMs } from './protocol/monotonic-ms.ts'
 
-/** Time for which events of one key may keep their slot while those of other keys wait for one. */
+/** Longest time one key may hold a slot. */
 const MAX_RUN_MS = 10
 const MAX_READ_AHEAD = 32
 
-/** The events of one key that run in turn under one slot. */
+/** Events of one key that run one after another in one slot. */
 export interface KeyRun {
   readonly orderKey: string
   readonly endsAt: number
-  /** Read ahead and not begun, the next one first. */
+  /** Rows read ahead but not begun, the next one first. */
   readonly rows: RowBehind[]
   begun: number
 }
 
 /**
- * Runs the events of a key one after the other without a commit between them. What was read ahead has no lease until it
- * begins; what must not begin any more is dropped, and taken from the file again when its turn comes. perf: note 28.
+ * Runs a key's events one after another without a commit in between. A row read ahead has no lease until it begins. A row
+ * that must no longer begin is dropped, and later taken from the file like any other. perf: note 28.
  */
 export class KeyRuns {
   readonly #runs: KeyRun[] = []
   #readAhead = 8
-  /** Redrives under way: which keys they are of is not known here. */
+  /** Number of redrives under way, whose keys are unknown here. */
   #redrives = 0
 
   /** Returns the number of rows one run is likely to need. */
@@ -32,7 +32,7 @@ export class KeyRuns {
     return this.#readAhead
   }
 
-  /** Starts a run behind a row that was taken. `underWay`: arrivals that were perhaps not there yet when it was read. */
+  /** Starts a run behind a taken row. `underWay`: arrivals that may not have been stored when the row was read. */
   start({ orderKey, readAt, rows }: RowsBehind, underWay: readonly SerialOrder[]): KeyRun {
     const now = monotonicMs()
     const endsAt = Math.min(now + MAX_RUN_MS, readAt + READ_AHEAD_MS)
@@ -42,7 +42,7 @@ export class KeyRuns {
     return run
   }
 
-  /** The next row to begin. Without one the run has ended. */
+  /** Returns the next row to begin, or ends the run if there is none. */
   next(run: KeyRun): RowBehind | undefined {
     const isLate = monotonicMs() >= run.endsAt
     const row = isLate ? undefined : run.rows.shift()
@@ -66,7 +66,7 @@ export class KeyRuns {
     for (const run of this.#runs) dropYounger(run, order)
   }
 
-  /** Lets nothing begin that was read before a redrive, whose event may be older, has been answered. */
+  /** Drops every row read before the redrive has finished: the redriven event may be older. */
   async giveWayToRedrive<T>(redrive: () => Promise<T>): Promise<T> {
     this.#redrives++
     for (const run of this.#runs) run.rows.length = 0

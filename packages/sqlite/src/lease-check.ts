@@ -9,8 +9,8 @@ export interface LeaseCheckParts {
 }
 
 /**
- * Checks every held row at a third of a lease. The renewal itself is done where the SQL runs; there, a check is the
- * sign that the application lives.
+ * Checks every held row three times per lease. The engine renews the leases itself; a check shows it that the
+ * application is alive.
  */
 export function startLeaseCheck({ held, leaseMs, batcher, onLost }: LeaseCheckParts): { stop(): void } {
   async function check(one: HeldRow): Promise<void> {
@@ -20,13 +20,13 @@ export function startLeaseCheck({ held, leaseMs, batcher, onLost }: LeaseCheckPa
       // A row that has just been settled is no longer leased, and not lost either.
       if (!isHeld && !one.hasEnded) onLost(one)
     } catch {
-      // Unknown here: the next check finds out whether another process has taken it.
+      // The next check shows whether another process has taken the row.
     }
   }
 
   const timer = setInterval(() => {
     for (const one of held.all()) {
-      // The row has no lease yet.
+      // Skips a row that has no lease yet.
       if (one.before === undefined) void check(one)
     }
   }, leaseMs / 3)

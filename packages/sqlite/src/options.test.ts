@@ -21,7 +21,7 @@ it.each([
   expect(() => resolveSqliteOptions(options as never)).toThrow(expect.objectContaining({ option }))
 })
 
-it('takes what is undefined as left out, where that leads to nothing else', () => {
+it('treats an undefined option as left out', () => {
   const left = { lease: undefined, poll: undefined, create: undefined }
   expect(resolveSqliteOptions({ path: undefined, database: database as never, ...left })).toMatchObject({
     source: { database },

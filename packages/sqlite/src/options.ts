@@ -5,24 +5,24 @@ import type { SqliteDatabase } from './storage/driver/database.ts'
 
 /** Options of `sqliteInbox`: either `path` or `database`. Durations are strings with a unit, such as `'30s'`. */
 export interface SqliteInboxOptions {
-  /** The database file, on a local disk; relative to the current working directory. Created when missing, in a folder that exists. */
+  /** Database file on a local disk, relative to the current working directory. Created if missing; its folder must exist. */
   readonly path?: string | undefined
   /**
-   * An open database of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot leave its
-   * thread, so every commit blocks the event loop for a moment. The caller closes it, after the receiver.
+   * Open database of `node:sqlite` or `@photostructure/sqlite`, with SQLite 3.51.3 or later. It cannot move to another
+   * thread, so every commit blocks the event loop briefly. Close it yourself, after the receiver.
    */
   readonly database?: SqliteDatabase | undefined
   /**
-   * Time after which an event of a process that died goes to another running process. Renewed at a third of
-   * that, by the thread that works on the file: a process whose event loop is blocked keeps its events for six
-   * times as long. With `database` the event loop renews. Default `'10s'`, with `database` `'60s'`.
+   * Time after which a dead process's events go to another process. A separate thread renews each lease three times
+   * within that time, so a process whose event loop is blocked keeps its events for six leases. With `database`, the
+   * event loop renews them. Default `'10s'`, with `database` `'60s'`.
    */
   readonly lease?: Duration | undefined
   /** Interval between checks for events that another process has received. Default `'500ms'`. */
   readonly poll?: Duration | undefined
   /**
-   * Creates the file and its tables if they are missing. Default `true`. With `false`, for tools that look
-   * into an inbox, a file without one is a `ConfigurationError` and is not changed.
+   * Creates the file and its tables if they are missing. Default `true`. With `false`, for tools that inspect an inbox,
+   * a file without an inbox is a `ConfigurationError` and stays unchanged.
    */
   readonly create?: boolean | undefined
 }
@@ -46,8 +46,7 @@ const NAMES: readonly string[] = [
 export function resolveSqliteOptions(pathOrOptions: string | SqliteInboxOptions): ResolvedSqliteOptions {
   const options = typeof pathOrOptions === 'string' ? { path: pathOrOptions } : pathOrOptions
   if (typeof options !== 'object' || options === null) {
-    const isUnset =
-      pathOrOptions === undefined ? 'is undefined: is a variable of the environment unset? ' : ''
+    const isUnset = pathOrOptions === undefined ? 'is undefined: is an environment variable unset? ' : ''
     throw new ConfigurationError('path', `${isUnset}write sqliteInbox('webhooks.db')`)
   }
   refuseUnknownNames(options, NAMES)
@@ -72,7 +71,10 @@ function sourceOf({ path, database }: SqliteInboxOptions): ResolvedSqliteOptions
   }
   if (database !== undefined) {
     if (typeof database?.exec === 'function' && typeof database.prepare === 'function') return { database }
-    throw new ConfigurationError('database', 'must be an open DatabaseSync of node:sqlite, or one like it')
+    throw new ConfigurationError(
+      'database',
+      'must be an open DatabaseSync of node:sqlite or a compatible driver',
+    )
   }
   if (typeof path !== 'string' || path === '') {
     throw new ConfigurationError('path', "must name a file, for example 'webhooks.db'")
@@ -83,6 +85,6 @@ function sourceOf({ path, database }: SqliteInboxOptions): ResolvedSqliteOptions
       'must name a file on disk; leave the inbox out to keep events in memory',
     )
   }
-  // Resolved now: it must stay the same file when the application changes its directory and the thread is replaced.
+  // Resolved now: a replacement thread must open the same file even if the application has changed its directory.
   return { path: resolve(path) }
 }

@@ -6,13 +6,13 @@ import type { Turns } from './turns.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000_000
-/** Size of one piece of a page; deliveries go in between. */
+/** Size of one piece of a page: deliveries wait for a piece, not for a page. */
 const PIECE_ROWS = 500
 
-/** Filters that use an index. */
+/** States and filters that use an index. */
 export const BROWSING: BrowseSupport = { states: ['pending', 'active', 'dead'], filters: [] }
 
-/** One page of the events in a state. */
+/** Reads one page of the events in a state. */
 export async function browse(
   batcher: Batcher,
   turns: Turns,
@@ -37,7 +37,7 @@ export async function browse(
   return events
 }
 
-/** End of a page, by its cursor: that of a dead letter includes its time of death. */
+/** Parses the cursor at the end of a page. A dead letter's cursor includes its time of death. */
 export function parseCursor(cursor: string, state: BrowseQuery['state']): Position {
   const [, failedAt, seq] = (state === 'dead' ? DEAD_CURSOR : CURSOR).exec(cursor) ?? []
   if (seq !== undefined) return { seq: Number(seq), failedAt: Number(failedAt) }
@@ -47,7 +47,7 @@ export function parseCursor(cursor: string, state: BrowseQuery['state']): Positi
 const CURSOR = /^()(\d{1,15})$/
 const DEAD_CURSOR = /^(-?\d{1,16}):(\d{1,15})$/
 
-/** A limit that is not a number lists as many as no limit does. */
+/** Bounds a limit; uses the default if it is not a number. */
 export function wholeLimit(limit: number | undefined): number {
   const wanted = Number(limit ?? DEFAULT_LIMIT)
   return Number.isNaN(wanted) ? DEFAULT_LIMIT : Math.max(0, Math.min(Math.floor(wanted), MAX_LIMIT))

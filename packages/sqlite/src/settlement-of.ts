@@ -1,12 +1,12 @@
 import { type AttemptResult, describeError, type ProcessingPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from './protocol/batch.ts'
 
-/** The last time that a `Date` can be. */
+/** Latest time that a `Date` can represent. */
 const MAX_TIME = 8.64e15
 /** Limit for an error's text. A page of letters shows many. */
 const MAX_REASON = 8192
 
-/** Returns the change that a result makes in the file. `next`: the row whose lease comes with it. */
+/** Returns the change to the file for a result. `next`: the row that gets its lease with this result. */
 export function settlementOf(
   { seq, token }: Lease,
   result: AttemptResult,

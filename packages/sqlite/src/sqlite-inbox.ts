@@ -37,7 +37,7 @@ import { Turns } from './turns.ts'
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part: 9 to 17 h in all. */
 const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 }
 const CAPACITY = 1_000_000
-/** Pieces of what people read and change that share one transaction, and so one wait of a delivery. */
+/** Number of pieces of operators' queries that may share one transaction, for which deliveries wait. */
 const PIECES_AT_A_TIME = 4
 /** Delay between attempts to record a result while the file cannot be written. */
 const MIN_RECORD_DELAY_MS = 250
@@ -46,10 +46,10 @@ const MAX_RECORD_DELAY_MS = 5000
 const LAST_RESULTS_MS = 2000
 
 /**
- * The inbox in a file, for one machine: an event is acknowledged when it is committed and flushed to disk, and
- * the file remembers its id. Several processes of one machine may open the same file.
+ * Creates an inbox in a file, for one machine: an event is acknowledged once it is committed and flushed to disk, and
+ * the file remembers its id. Several processes on the machine may open the same file.
  *
- * Throws `ConfigurationError` for a wrong option; `start` rejects when the file cannot be worked with.
+ * Throws `ConfigurationError` for a wrong option; `start` rejects if the file cannot be used.
  *
  * @example
  * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'], inbox: sqliteInbox('webhooks.db') })
@@ -83,25 +83,25 @@ interface Started {
 
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
-  /** Board on which the processes on this file publish what they handle. */
+  /** Board on which the file's processes publish their handlers. */
   readonly board: PresenceStore
   readonly #options: ResolvedSqliteOptions
   readonly #engine: Engine
   readonly #batcher: Batcher
   /** Rows that run here, or whose result is being recorded. */
   readonly #held = new HeldRows()
-  /** Number of them that occupy a slot: their handlers have not ended. */
+  /** Number of held rows that occupy a slot: their handlers have not ended. */
   #active = 0
   readonly #runs = new KeyRuns()
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
   #closing: Promise<DrainReport> | undefined
-  /** Aborted when the drain ends: results that wait to be tried again are tried at once, for the last time. */
+  /** Aborted when the drain ends: each result waiting to be retried gets one last try immediately. */
   readonly #lastTry = new AbortController()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
-  /** Called when nothing is held and nothing waits for the engine. */
+  /** Called once no row is held and no batch waits for the engine. */
   #onIdle: (() => void) | undefined
-  /** Reason why the last rows asked for did not come. */
+  /** Message of the error that failed the last take. */
   #outage: string | undefined
 
   constructor(options: ResolvedSqliteOptions) {
@@ -140,7 +140,7 @@ class SqliteInbox {
     this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
     await this.#engine.open()
     await shareHandlers(this.board, policy)
-    // Closed meanwhile: nothing would stop what follows.
+    // If closed meanwhile, nothing would stop the lease check.
     if (this.#closing !== undefined) throw closedError()
     const onLost = (held: HeldRow): void => this.#lose(held)
     const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
@@ -154,13 +154,13 @@ class SqliteInbox {
     return this.#batcher.accept(delivery)
   }
 
-  /** Returns the number of rows that may be taken, beyond those `requested` before. */
+  /** Returns the number of rows that may be taken in addition to those already `requested`. */
   #freeSlots(requested: number): number {
     if (this.#started === undefined || this.#closing !== undefined) return 0
     return this.#started.policy.concurrency - this.#active - requested
   }
 
-  /** `arrived`: the delivery, when the row was stored here just now. */
+  /** `arrived`: the delivery, if this process has just stored the row. */
   #take(row: TakenRow, arrived: Delivery | undefined): void {
     const delivery = arrived ?? row.event
     if (this.#started === undefined || this.#closing !== undefined || delivery === undefined) {
@@ -213,13 +213,13 @@ class SqliteInbox {
     this.#checkIdle()
   }
 
-  /** Begins the next event of the key before the result of this one is on the disk, which it then gets its lease from. */
+  /** Begins the key's next event before this one's result is on disk. The next event gets its lease with that result. */
   #continueRun(held: HeldRow, run: KeyRun, { outcome }: AttemptResult): void {
     const mayGoOn = outcome === 'completed' && this.#closing === undefined
     const next = mayGoOn ? this.#runs.next(run) : undefined
     if (next === undefined) {
       this.#runs.end(run)
-      // Others wait behind this one.
+      // Other rows may wait behind this one.
       this.#batcher.flushNow()
       return
     }
@@ -235,8 +235,8 @@ class SqliteInbox {
   }
 
   /**
-   * Records a result, and tries again while the file cannot be written and the inbox is open. Whether it was recorded;
-   * otherwise the row is lost, or left to its lease.
+   * Records a result, and tries again while the file cannot be written and the inbox is open. Returns whether it was
+   * recorded. Otherwise the row is lost, or left until its lease expires.
    */
   async #settle(held: HeldRow, result: AttemptResult): Promise<boolean> {
     const { policy } = this.#running()
@@ -245,7 +245,7 @@ class SqliteInbox {
       const { before } = held
       try {
         if (await this.#batcher.settle(settlement)) return true
-        // The result that gives it its lease could not be recorded: this one comes after it.
+        // The row has no lease before the previous row's result is recorded: tries again after that.
         if (before !== undefined && (await before.recorded)) continue
         this.#lose(held)
         return false
@@ -262,25 +262,25 @@ class SqliteInbox {
     return false
   }
 
-  /** Another process has the event now: what is left of it here no longer counts. */
+  /** Gives up an event that another process has taken: its result here no longer counts. */
   #lose(held: HeldRow): void {
     if (!this.#held.remove(held)) return
     this.#running().policy.observe({ kind: 'lease_lost', ...eventRef(held.delivery) })
     held.attempt.abort(ABORT.leaseLost())
     this.#freeSlot(held)
-    // The next row would have got its lease from this one.
+    // The next row would have got its lease with this one's result.
     if (held.after !== undefined) this.#lose(held.after)
     this.#checkIdle()
   }
 
-  /** Gives a row back. Not repeated: when it fails, the lease expires. */
+  /** Gives a row back. Tries once: if that fails, the lease expires. */
   async #release({ seq, token }: Lease, { begun }: { readonly begun: boolean }): Promise<void> {
     const settlement: Settlement = { kind: 'release', seq, token, begun }
     await this.#batcher.settle(settlement).catch(() => false)
     this.#checkIdle()
   }
 
-  /** Observes an outage when it begins, and not with every poll: if no event arrives, nothing else shows it. */
+  /** Observes each outage once, not at every poll: if no event arrives, nothing else shows it. */
   #reportOutage(error?: Error): void {
     if (error !== undefined && error.message !== this.#outage) {
       this.#started?.policy.observe({ kind: 'store_down', operation: 'take', error })
@@ -288,7 +288,7 @@ class SqliteInbox {
     this.#outage = error?.message
   }
 
-  /** Takes again when the next row is due, and now and then for what another process received. */
+  /** Takes rows again when the next one is due, and at least once per poll interval, for events of other processes. */
   #pollLater(nextDueMs: number | undefined): void {
     clearTimeout(this.#pollTimer)
     if (this.#closing !== undefined || !this.#started?.policy.concurrency) {
@@ -311,13 +311,13 @@ class SqliteInbox {
     await this.#idleWithin(LAST_RESULTS_MS)
     this.#started?.leaseCheck.stop()
     await this.#engine.close()
-    // Accepted events are all in the file.
+    // Every accepted event is in the file.
     return { lost: 0 }
   }
 
   #giveBack(): void {
     for (const held of this.#held.all()) {
-      // Ended rows are left: their results are recorded once more.
+      // Leaves rows whose handlers have ended: recording their results is tried once more.
       if (held.hasEnded) continue
       this.#held.remove(held)
       held.attempt.abort(ABORT.drained())

@@ -1,6 +1,6 @@
 /**
- * Lets a few pieces of work run at a time; the others wait for their turn. What people ask of the file is done in
- * pieces, so that no delivery waits behind all of it.
+ * Runs a few pieces of work at a time; the others wait for their turn. Operators' queries are done in pieces, so that
+ * no delivery waits for a whole one.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = []

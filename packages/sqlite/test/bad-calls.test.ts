@@ -22,7 +22,7 @@ function withInbox(body: (inbox: Inbox, ran: Delivery[]) => Promise<void>): Prom
   })
 }
 
-/** What `call` answers, and two deliveries that share its transaction. */
+/** Awaits `call` between two deliveries in the same transaction, which must be accepted. Returns its result. */
 async function besides<T>(inbox: Inbox, call: T | PromiseLike<T>): Promise<T> {
   const answers = [inbox.accept(newDelivery()), call, inbox.accept(newDelivery())] as const
   const [before, answer, after] = await Promise.all(answers)
@@ -30,7 +30,7 @@ async function besides<T>(inbox: Inbox, call: T | PromiseLike<T>): Promise<T> {
   return answer
 }
 
-it('lists dead letters for any limit, and fails no delivery beside it', () =>
+it('lists dead letters for any limit, and fails no delivery of the same transaction', () =>
   withInbox(async inbox => {
     for (let index = 0; index < 3; index++) await inbox.accept(newDelivery({ type: 'dies' }))
     await until('all are dead', async () => (await inbox.stats()).dead === 3)
@@ -50,7 +50,7 @@ it('lists dead letters for any limit, and fails no delivery beside it', () =>
     }
   }))
 
-it('finds nothing for a key of another type, and fails no delivery beside it', () =>
+it('finds nothing for a key that is no string, and fails no delivery of the same transaction', () =>
   withInbox(async inbox => {
     const { get, redrive, discard } = inbox.deadLetters
     for (const key of [undefined, Number.NaN, {}, () => {}] as string[]) {
@@ -60,7 +60,7 @@ it('finds nothing for a key of another type, and fails no delivery beside it', (
     }
   }))
 
-it('refuses an event that SQLite cannot store, and takes the others that arrive with it', () =>
+it('refuses an event that SQLite cannot store, and accepts the others that arrive with it', () =>
   withInbox(async inbox => {
     for (const wrong of [
       { receivedAt: Number.NaN },

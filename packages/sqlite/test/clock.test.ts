@@ -11,13 +11,13 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** As when the clock of the machine is set back, or forward with a number below 0. */
+/** Sets the machine's clock back, or forward if `byMs` is negative. */
 function setBack(byMs: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => now() - byMs)
 }
 
-describe('a clock that is set back under sqliteInbox', () => {
-  it('stops nothing that has not been tried, nor what is given back or redriven', () =>
+describe('setting the clock back under sqliteInbox', () => {
+  it('delays neither untried events nor those given back or redriven', () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'inbox.db'))
       const inbox = sqliteInbox({ database, poll: '20ms' })
@@ -53,14 +53,14 @@ describe('a clock that is set back under sqliteInbox', () => {
 
   it.each<readonly [string, AttemptResult]>([
     ['a retry', { outcome: 'retry', delayMs: 500, error: new Error('later') }],
-    ['an event that is postponed', { outcome: 'postponed', delayMs: 500, routingToken: 8 }],
-  ])('lets %s wait its delay once more, and no longer', (_, result) =>
+    ['a postponed event', { outcome: 'postponed', delayMs: 500, routingToken: 8 }],
+  ])('makes %s wait for its delay once more, and no longer', (_, result) =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'inbox.db'))
       const inbox = sqliteInbox({ database, poll: '20ms' })
       const { ran } = await startInbox(inbox, {}, async () => {
         if (ran.length > 1) return { outcome: 'completed' }
-        // It stands still, so that nothing comes due on a slow machine.
+        // Stops the clock, so that nothing comes due on a slow machine.
         vi.spyOn(Date, 'now').mockReturnValue(now() + 3_600_000)
         return result
       })
@@ -94,7 +94,7 @@ describe('a clock that is set back under sqliteInbox', () => {
     }))
 })
 
-it('runs a retry whose time has come before what arrived after that', () =>
+it('runs a due retry before events that arrived after it was due', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     const [fails, holds, late] = [newDelivery(), newDelivery(), newDelivery()]
@@ -131,7 +131,7 @@ it('remembers an id until its retention is over, and not after', () =>
     await until('both are handled', () => (done.get() as { rows: number }).rows === 2)
     database.exec(`UPDATE ackhook_ids SET forget_at = forget_at - 120000 WHERE key = '${other.key}'`)
     setBack(-3_540_000)
-    await until('what is older is forgotten', () => (done.get() as { rows: number }).rows === 1)
+    await until('the older id is forgotten', () => (done.get() as { rows: number }).rows === 1)
     expect(await inbox.accept(event)).toEqual({ outcome: 'duplicate' })
     expect(await inbox.accept(other)).toEqual({ outcome: 'accepted' })
     setBack(-3_660_000)

@@ -1,4 +1,4 @@
-// Closes while another connection holds its file: prints what close() returned, and that the shutdown goes on.
+// Closes while another connection locks the file: prints the result of close(), and that the shutdown goes on.
 
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -32,7 +32,7 @@ for (let index = 0; index < EVENTS; index++) {
 while (ran < EVENTS) await new Promise(resolve => setTimeout(resolve, 10))
 const other = new DatabaseSync(path)
 other.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE')
-// Every result waits for the file by now.
+// By now, every result waits for the file.
 await new Promise(resolve => setTimeout(resolve, 1000))
 console.log(JSON.stringify(await inbox.close(1000)))
 console.log('the rest of the shutdown')

@@ -10,20 +10,20 @@ import { startInbox, withFolder } from './start-inbox.ts'
 const child = fileURLToPath(new URL('close-locked-child.mjs', import.meta.url))
 const exiting = fileURLToPath(new URL('exit-in-call-child.mjs', import.meta.url))
 
-it('closes while another process holds the file, and the process ends by itself', () =>
+it('closes while another process locks the file, and the process ends by itself', () =>
   withFolder(async folder => {
-    // Rejects when the process ends with anything but 0, or with a signal.
+    // Rejects if the process ends with another code than 0, or with a signal.
     const { stdout } = await promisify(execFile)(process.execPath, [child, join(folder, 'inbox.db')])
     expect(stdout.trim().split('\n')).toEqual(['{"lost":0}', 'the rest of the shutdown'])
   }))
 
-it('lets the process end with its own code while the thread is in a call of the driver', () =>
+it('lets the process end with its own code while the thread is in a driver call', () =>
   withFolder(async folder => {
     const ended = promisify(execFile)(process.execPath, [exiting, join(folder, 'inbox.db')])
     await expect(ended).rejects.toMatchObject({ code: 7, signal: null })
   }))
 
-it('does not start again once it is closed, nor while it closes', () =>
+it('does not start again once closed or while closing', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const closed = sqliteInbox(path)

@@ -1,4 +1,4 @@
-// Ends its process, with 7, while the thread of the inbox waits for a file that another connection holds.
+// Ends its process with code 7 while the inbox's thread waits for a file that another connection locks.
 
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'

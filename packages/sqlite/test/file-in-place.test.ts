@@ -17,7 +17,7 @@ it.each([
       renameSync(`${path}.new`, path)
     },
   ],
-] as const)('refuses what arrives while its file is %s, and runs what it had acknowledged', (_, change) =>
+] as const)('refuses new events once its file is %s, and runs those already acknowledged', (_, change) =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { inbox, ran, release } = await startHeld({ path, poll: '20ms' })
@@ -33,7 +33,7 @@ it.each([
   }),
 )
 
-it('takes events again once its file is back in its place', () =>
+it('accepts events again once its file is back in place', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { inbox, ran, release } = await startHeld({ path, poll: '20ms' })
@@ -50,7 +50,7 @@ it('takes events again once its file is back in its place', () =>
     await inbox.close(1000)
   }))
 
-/** One event at a time, and none is finished before `release`. */
+/** Starts an inbox that runs one event at a time and finishes none before `release`. */
 async function startHeld(options: SqliteInboxOptions) {
   const inbox = sqliteInbox(options)
   let release = (): void => {}

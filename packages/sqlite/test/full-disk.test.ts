@@ -9,7 +9,7 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const MEBIBYTE = 1_048_576
 
-/** For `body`, which is skipped where this user may mount nothing. */
+/** Runs `body` on a small disk, or skips the test if this user may not mount one. */
 async function withSmallDisk(
   { skip }: TestContext,
   body: (folder: string, disk: SmallDisk) => Promise<void>,
@@ -36,19 +36,19 @@ function isFull(answer: object): boolean {
   return 'cause' in answer && /disk is full/.test(String(answer.cause))
 }
 
-describe('a disk under sqliteInbox', () => {
-  it('that is full is 503 and no acknowledgement, and needs no restart once there is room', context =>
+describe('sqliteInbox', () => {
+  it('does not acknowledge on a full disk, and needs no restart once there is room', context =>
     withSmallDisk(context, async folder => {
       const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
       let working = false
       const { ran } = await startInbox(inbox, { concurrency: 4 }, async () =>
         working ? { outcome: 'completed' } : { outcome: 'retry', delayMs: 100, error: new Error('later') },
       )
-      // Half of the disk belongs to something else, which will be gone later.
+      // Another file occupies half of the disk, and is deleted later.
       writeFileSync(join(folder, 'other'), new Uint8Array(MEBIBYTE))
       const acknowledged: Delivery[] = []
       let answer = await inbox.accept(large())
-      // A busy machine may be too slow for one of them.
+      // On a busy machine, some may be refused because they take too long.
       for (let index = 0; index < 200 && !isFull(answer); index++) {
         const delivery = large()
         answer = await inbox.accept(delivery)
@@ -62,7 +62,7 @@ describe('a disk under sqliteInbox', () => {
       const after = large()
       await until('it accepts again', async () => (await inbox.accept(after)).outcome !== 'unavailable')
       working = true
-      await until('all that was acknowledged is handled', async () => {
+      await until('all acknowledged events are handled', async () => {
         const { pending, active } = await inbox.stats()
         return pending + active === 0
       })
@@ -71,7 +71,7 @@ describe('a disk under sqliteInbox', () => {
       await inbox.close(2000)
     }))
 
-  it('that is read-only is an error at the start, and 503, and needs no restart once it is writable', context =>
+  it('fails to start on a read-only disk, and needs no restart once it is writable', context =>
     withSmallDisk(context, async (folder, disk) => {
       const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
       await startInbox(inbox)

@@ -29,7 +29,7 @@ function ids(deliveries: readonly { readonly id: string }[]): string[] {
   return deliveries.map(({ id }) => id)
 }
 
-/** Whether every event ran while at most one younger one began after it was accepted: the one that was taken already. */
+/** Checks that at most one younger event, already taken, begins between an event's acceptance and its own start. */
 class OldestFirst {
   readonly #createdAt = new Map<string, number>()
   readonly #overtaken = new Map<string, number>()
@@ -98,7 +98,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('leaves its slot to the other keys after 10 ms', () =>
+  it('frees its slot for other keys after 10 ms', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const storing = sqliteInbox(path)
@@ -123,7 +123,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('gives way to an older event that arrives meanwhile, except for the one that has its turn already', () =>
+  it('gives way to an older event that arrives meanwhile, except for the event already taken', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const [first] = await storeBacklog(path, 60)
@@ -138,14 +138,14 @@ describe('a backlog of one key in sqliteInbox', () => {
       await inbox.close(1000)
     }))
 
-  it('gives way to an older event that is on its way to the file when the next ones are read', () =>
+  it('gives way to an older event that is being stored when the next ones are read', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await storeBacklog(path, 60)
       const inbox = sqliteInbox({ path, poll: '20ms' })
       const older = ordered(1)
       const { ran } = await startInbox(inbox, SERIAL)
-      // The batch that takes the first one leaves at the end of this turn.
+      // The batch that takes the first event is sent at the end of this turn.
       setImmediate(() => void inbox.accept(older))
       await until('all ran', () => ran.length === 61)
       expect(ids(ran).indexOf(older.id)).toBeLessThanOrEqual(2)
@@ -180,7 +180,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       await Promise.all([inbox.close(1000), other.close(1000)])
     }))
 
-  it('stops when the inbox is closed, and leaves the rest in its order', () =>
+  it('stops when the inbox is closed, and leaves the rest in order', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const backlog = await storeBacklog(path, 10)
@@ -200,7 +200,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       await next.close(1000)
     }))
 
-  it('runs once and is recorded in order while the disk refuses the results for a while', () =>
+  it('runs once and is recorded in order when the disk refuses results for a while', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const backlog = await storeBacklog(path, 30)
@@ -228,7 +228,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       file.close()
     }))
 
-  it('ends when the lease of an event before is lost: the attempt that began in advance is withdrawn', () =>
+  it('ends when the previous event loses its lease, and aborts the attempt that has already begun', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const backlog = await storeBacklog(path, 3)
@@ -265,7 +265,7 @@ describe('a backlog of one key in sqliteInbox', () => {
     }))
 })
 
-/** How many events the file has by their state, and how many handled ids. */
+/** Counts the handled ids and the remaining events in the file. */
 function countRows(path: string): unknown {
   const database = new DatabaseSync(path)
   const handled = (database.prepare('SELECT count(*) AS rows FROM ackhook_ids').get() as { rows: number })

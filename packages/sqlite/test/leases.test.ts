@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-/** Attempts that end when the test ends them. */
+/** Holds attempts until the test finishes them. */
 function held() {
   const attempts: { readonly attempt: Attempt; finish(result: AttemptResult): void }[] = []
   const run: ProcessEvent = (_, attempt) =>
@@ -44,7 +44,7 @@ describe('leases of sqliteInbox', () => {
       const delivery = newDelivery()
       await inbox.accept(delivery)
       await until('it runs', () => attempts.length === 1)
-      // Another process takes it, as after this one hung.
+      // Another process takes the event, as if this one had hung.
       const database = new DatabaseSync(path)
       database.exec(
         `PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'other', due = ${Date.now() + 60_000}`,
@@ -61,7 +61,7 @@ describe('leases of sqliteInbox', () => {
       database.close()
     }))
 
-  it('end with their process, and the next one runs the event at once when no other has the file open', () =>
+  it('end with their process, and the next one runs the event immediately if no other has the file open', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone', due = 9e15")
@@ -75,11 +75,11 @@ describe('leases of sqliteInbox', () => {
   it.each([
     ['long ago, by a clock that was set forward', 0],
     ['in the far future, by a clock that was set back', 9e15],
-  ])('expire when they are not renewed for their length, even one that ends %s', (_, due) =>
+  ])('expire when not renewed for their length, even if they end %s', (_, due) =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const { database, close } = await openBeside(path)
-      // One second, whatever the lease of the process that watches it.
+      // Its lease is one second, whatever the lease of the process that watches it.
       await leaveBehind(path, `attempts = 1, token = 'gone:rs', due = ${due}`)
       const next = sqliteInbox({ path, lease: '2s', poll: '20ms' })
       const startedAt = performance.now()
@@ -94,7 +94,7 @@ describe('leases of sqliteInbox', () => {
     }),
   )
 
-  it('are not ended by a clock while they are renewed', () =>
+  it('are not ended by clock changes while they are renewed', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const one = sqliteInbox({ path, lease: '1s', poll: '20ms' })
@@ -138,7 +138,7 @@ describe('leases of sqliteInbox', () => {
       own.close()
     }))
 
-  it('are watched even by a process that is busy, which then runs the event before what waits', () =>
+  it('are watched even by a busy process, which then runs the event before waiting ones', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const busy = sqliteInbox({ path, lease: '1s', poll: '20ms' })
@@ -173,7 +173,7 @@ describe('an event of sqliteInbox whose process ended', () => {
   const ONLY_ONE = { attempts: 1, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
   const HOURLY = { attempts: 8, minDelayMs: 3_600_000, maxDelayMs: 3_600_000, factor: 1 }
 
-  it('runs again even when that was its only attempt: it may not have reached a handler', () =>
+  it('runs again even if that was its only attempt, which may not have reached a handler', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
@@ -184,7 +184,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('runs again after up to four crashes in a row, however few attempts it has, and is abandoned after five', () =>
+  it('runs again after up to four consecutive crashes, whatever its attempts, and is abandoned after five', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
@@ -205,7 +205,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       }
     }))
 
-  it('waits from the second crash in a row on, by the delays of retry', () =>
+  it('waits for the retry delays from the second consecutive crash on', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, 'attempts = 2, crashes = 1, token = NULL')
@@ -222,19 +222,19 @@ describe('an event of sqliteInbox whose process ended', () => {
       database.close()
     }))
 
-  it('runs again at once after one such attempt, however many failed before', () =>
+  it('runs again immediately after one such attempt, however many failed before', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 4, token = 'gone'")
       const next = sqliteInbox({ path, poll: '20ms' })
-      // By the number of the attempt the delay would be up to an hour.
+      // If the attempt's number counted, the delay would be up to an hour.
       const { attempts } = await gather(next, undefined, { retry: HOURLY })
       await until('it runs again', () => attempts.length === 1)
       expect(attempts).toMatchObject([{ number: 5, decision: 'run' }])
       await next.close(1000)
     }))
 
-  it('runs again before what waits', () =>
+  it('runs again before waiting events', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 1, token = 'gone'")
@@ -249,7 +249,7 @@ describe('an event of sqliteInbox whose process ended', () => {
       await next.close(1000)
     }))
 
-  it('starts its count of crashes again with an attempt that failed', () =>
+  it('resets its crash count when an attempt fails', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 3, crashes = 3, token = 'gone'")
@@ -272,10 +272,10 @@ describe('an event of sqliteInbox whose process ended', () => {
 describe('an event of sqliteInbox whose attempts all ended with their process', () => {
   const SECRET = 'a secret of more than sixteen bytes'
   const DEAD: AttemptResult = { outcome: 'dead', error: new Error('given up'), notified: true }
-  /** The process of the fifth attempt ended too. */
+  /** State after the fifth attempt's process has ended too. */
   const FIFTH_CRASH = "attempts = 5, crashes = 4, token = 'gone'"
 
-  it('is taken once more to notify onDeadLetter, and dead-lettered by the result', () =>
+  it('is taken once more to notify onDeadLetter, and then dead-lettered', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, FIFTH_CRASH)
@@ -287,7 +287,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       await next.close(1000)
     }))
 
-  it('is notified of again when a drain cut that short, with the number of the attempt unchanged', () =>
+  it('is passed to onDeadLetter again, with the same attempt number, if a drain aborted the call', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, FIFTH_CRASH)
@@ -305,7 +305,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       await next.close(1000)
     }))
 
-  it('is notified of three times when that ends the process too, then dead-lettered without a notification', () =>
+  it('is passed to onDeadLetter three times if each call ends the process, then dead-lettered without one', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, FIFTH_CRASH)
@@ -332,7 +332,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
       await last.close(1000)
     }))
 
-  it('becomes a dead letter of the receiver without a call of onDeadLetter after three of them', () =>
+  it("becomes a receiver's dead letter without another call of onDeadLetter after three", () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       await leaveBehind(path, "attempts = 5, crashes = 7, token = 'gone'")
@@ -370,7 +370,7 @@ describe('an event of sqliteInbox whose attempts all ended with their process', 
     }))
 })
 
-/** A row of a process that died, as `columns` say. */
+/** Leaves the row of a dead process, with `columns`. */
 async function leaveBehind(path: string, columns: string): Promise<void> {
   const gone = sqliteInbox(path)
   await startInbox(gone, { concurrency: 0 })
@@ -381,7 +381,7 @@ async function leaveBehind(path: string, columns: string): Promise<void> {
   database.close()
 }
 
-/** Ends `inbox` as `kill -9` does: its leases stay behind, and nothing is recorded any more. */
+/** Ends `inbox` as `kill -9` does: its leases remain, and no result is recorded any more. */
 async function kill(path: string, inbox: Inbox): Promise<void> {
   const database = new DatabaseSync(path)
   database.exec("PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET token = 'gone' WHERE state = 1")
@@ -389,7 +389,7 @@ async function kill(path: string, inbox: Inbox): Promise<void> {
   await inbox.close(0)
 }
 
-/** Keeps the file open, as another process does. */
+/** Keeps the file open, as another process would. */
 async function openBeside(
   path: string,
 ): Promise<{ readonly database: InstanceType<typeof DatabaseSync>; close(): void }> {
@@ -415,7 +415,7 @@ async function gather(
 }
 
 describe('handled events of sqliteInbox', () => {
-  /** The rows of each table once 600 events are handled, and a look at those of the ids from then on. */
+  /** Handles 600 events. Returns a function that counts a table's rows. */
   async function handled(folder: string, retentionMs: number) {
     const path = join(folder, 'inbox.db')
     const inbox = sqliteInbox({ path, poll: '20ms' })
@@ -443,7 +443,7 @@ describe('handled events of sqliteInbox', () => {
       await close()
     }))
 
-  // With a short retention the first may be forgotten before the last is handled.
+  // With such a short retention, the first id may be forgotten before the last event is handled.
   it('leave nothing behind once their retention has ended', () =>
     withFolder(async folder => {
       const { rowsOf, close } = await handled(folder, 1500)

@@ -7,7 +7,7 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const PAGE_BYTES = 4 * 1024 * 1024
 
-/** An inbox with a dead letter of each size, the oldest first. */
+/** Runs `body` on an inbox with a dead letter of each size, the oldest first. */
 function withLetters(sizes: readonly number[], body: (inbox: Inbox) => Promise<void>): Promise<void> {
   return withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
@@ -37,7 +37,7 @@ async function pagesOf(inbox: Inbox, order: 'newest' | 'oldest', limit: number):
 const idsOf = (pages: readonly (readonly { readonly id: string }[])[]): string[] =>
   pages.flat().map(({ id }) => id)
 
-it('ends a page of dead letters before their bodies are over 4 MiB, and skips none', () =>
+it('ends a page of dead letters before their bodies exceed 4 MiB, and skips none', () =>
   withLetters([900_000, 900_000, 5_000_000, 10, 2_000_000, 2_000_000, 2_000_000, 0, 900_000], async inbox => {
     const ids = Array.from({ length: 9 }, (_, index) => `letter_${index}`)
     for (const order of ['oldest', 'newest'] as const) {
@@ -61,7 +61,7 @@ it('lists more letters than it reads in one piece, with bodies and without', () 
     expect(browsed.every(one => one.body === undefined)).toBe(true)
   }))
 
-it('accepts deliveries in between while large dead letters are listed, discarded and run again', () =>
+it('accepts deliveries while large dead letters are listed, discarded and redriven', () =>
   withLetters(Array<number>(60).fill(900_000), async inbox => {
     const letters = (await inbox.browse?.({ state: 'dead', limit: 100 })) ?? []
     const keys = letters.map(({ key }) => key)

@@ -7,7 +7,7 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const MIB = 1024 * 1024
 
-it('shrinks a log that a long reader made grow, to 64 MiB', () =>
+it('shrinks a log to 64 MiB after a long read has made it grow', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const inbox = sqliteInbox(path)
@@ -21,7 +21,7 @@ it('shrinks a log that a long reader made grow, to 64 MiB', () =>
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(90 * MIB)
     reader.exec('COMMIT')
     reader.close()
-    // One commit checkpoints the log, and one begins it again.
+    // One commit checkpoints the log, and another restarts it.
     for (let i = 0; i < 3; i++) await accept(1)
     expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(64 * MIB)
     await inbox.close(1000)

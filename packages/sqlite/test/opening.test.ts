@@ -8,7 +8,7 @@ import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 describe('opening the file of sqliteInbox', () => {
-  it('sets and keeps what durability rests on', () =>
+  it('sets and keeps the pragmas that durability requires', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const inbox = sqliteInbox(path)
@@ -65,7 +65,7 @@ describe('opening the file of sqliteInbox', () => {
     withFolder(async folder => {
       const inbox = sqliteInbox(folder)
       await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
-      await expect(startInbox(inbox)).rejects.toThrow(/is a folder: name the file in it/)
+      await expect(startInbox(inbox)).rejects.toThrow(/is a folder: name a file in it/)
       await inbox.close(1000)
     }))
 
@@ -108,7 +108,7 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
-  it('waits while another process has the file to itself, as when that ends orphaned leases', () =>
+  it('waits while another process locks the whole file, as it does to end orphaned leases', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const first = sqliteInbox(path)
@@ -143,7 +143,7 @@ describe('opening the file of sqliteInbox', () => {
     database.close()
   })
 
-  it('works on a database of the user, and leaves it open', () =>
+  it("works on a user's database, and leaves it open", () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'own.db'))
       const inbox = sqliteInbox({ database })
@@ -158,7 +158,7 @@ describe('opening the file of sqliteInbox', () => {
       database.close()
     }))
 
-  it('sets what durability rests on in a database of the user', () =>
+  it("sets the pragmas that durability requires in a user's database", () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'own.db'))
       database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 7')
@@ -185,7 +185,7 @@ describe('opening the file of sqliteInbox', () => {
       for (const source of [{ path }, { database: app }]) {
         const foreign = sqliteInbox({ ...source, create: false })
         await expect(startInbox(foreign)).rejects.toThrow(ConfigurationError)
-        await expect(foreign.stats()).rejects.toThrow(/is not the file of an inbox/)
+        await expect(foreign.stats()).rejects.toThrow(/is not an inbox file/)
         await foreign.close(0)
       }
       expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
@@ -193,7 +193,7 @@ describe('opening the file of sqliteInbox', () => {
       app.close()
     }))
 
-  it('answers queries for dead letters and figures before it has started', () =>
+  it('returns dead letters and statistics before it has started', () =>
     withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
       expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
@@ -201,7 +201,7 @@ describe('opening the file of sqliteInbox', () => {
       await inbox.close(0)
     }))
 
-  it('names the option that is wrong', () => {
+  it('names the wrong option', () => {
     const wrong: [unknown, RegExp][] = [
       ['', /'path'/],
       [':memory:', /'path'/],

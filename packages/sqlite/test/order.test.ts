@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-it('runs keys that differ only after a NUL beside each other, and the events of one of them in turn', () =>
+it('runs keys that differ only after a NUL in parallel, and the events of each in order', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     const releases: (() => void)[] = []

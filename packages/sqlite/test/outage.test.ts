@@ -8,7 +8,7 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 type Database = NonNullable<SqliteInboxOptions['database']>
 
-it('observes an outage once, when due events cannot be taken', () =>
+it('observes an outage once if due events cannot be taken', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { database, tries } = countTransactions(new DatabaseSync(path))
@@ -21,11 +21,11 @@ it('observes an outage once, when due events cannot be taken', () =>
       delayMs: 20,
       error: new Error('later'),
     }))
-    // The lock is held in this thread, which must not wait for it.
+    // This thread holds the lock, and must not wait for it.
     database.exec('PRAGMA busy_timeout = 0')
     await inbox.accept(newDelivery())
     for (const outages of [1, 2]) {
-      await until('another process holds the file while the event waits', () => holdWhileWaiting(other))
+      await until('another process locks the file while the event waits', () => holdWhileWaiting(other))
       await until('it is observed', () => seen.length >= outages)
       const before = tries()
       await until('it was tried some more', () => tries() >= before + 5)
@@ -35,7 +35,7 @@ it('observes an outage once, when due events cannot be taken', () =>
         operation: 'take',
         error: {
           code: 'inbox_unavailable',
-          message: expect.stringMatching(/another process holds the file/),
+          message: expect.stringMatching(/another process locks the file/),
         },
       })
       const ranBefore = ran.length
@@ -47,8 +47,8 @@ it('observes an outage once, when due events cannot be taken', () =>
     database.close()
   }))
 
-describe('a result that a held file refuses', () => {
-  /** An event whose handlers have ended, while another process holds the file. */
+describe('a result that a locked file refuses', () => {
+  /** Runs an event whose handlers end while another process locks the file. */
   async function refused(folder: string) {
     const path = join(folder, 'inbox.db')
     const other = new DatabaseSync(path)
@@ -75,7 +75,7 @@ describe('a result that a held file refuses', () => {
       for (const open of [other, database]) open.close()
     }))
 
-  it('is observed as lost when that fails as well, before the inbox is closed', () =>
+  it('is observed as lost if that fails too, before the inbox is closed', () =>
     withFolder(async folder => {
       const { other, database, inbox, seen, delivery } = await refused(folder)
       await inbox.close(0)
@@ -91,7 +91,7 @@ function holdWhileWaiting(database: Database): boolean {
   return false
 }
 
-/** `tries`: how many transactions were begun, or tried to. */
+/** Counts transactions that were begun or tried. */
 function countTransactions(database: Database) {
   let count = 0
   const counting = watchedDatabase(database, {

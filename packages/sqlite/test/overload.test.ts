@@ -6,14 +6,14 @@ import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const ASKED = 64
 
-it('asks a full file about some deliveries at a time and refuses the others at once', () =>
+it('looks up a few deliveries at a time in a full file, and refuses the others immediately', () =>
   withFolder(async folder => {
     const { inbox, safe, release } = await startFull({ path: join(folder, 'inbox.db') })
     const outcomes: string[] = []
     const answers = Array.from({ length: 3 * ASKED }, async () => {
       outcomes.push((await inbox.accept(newDelivery())).outcome)
     })
-    // What was refused here needs no turn of the event loop; what is asked of the file does.
+    // Immediate refusals need no turn of the event loop; lookups in the file do.
     await Promise.resolve().then(() => {})
     expect(outcomes).toEqual(Array.from({ length: 2 * ASKED }, () => 'full'))
     await Promise.all(answers)
@@ -24,7 +24,7 @@ it('asks a full file about some deliveries at a time and refuses the others at o
     await inbox.close(2000)
   }))
 
-/** With room for one event, which is running, and having refused another. */
+/** Starts an inbox with room for one event, which is running, and lets it refuse another. */
 async function startFull(options: SqliteInboxOptions) {
   const inbox = sqliteInbox(options)
   let release = (): void => {}

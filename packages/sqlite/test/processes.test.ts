@@ -20,7 +20,7 @@ function publication(parts: Partial<PublishedHandlers> = {}): PublishedHandlers 
   }
 }
 
-/** Starts an inbox that publishes by hand. */
+/** Starts an inbox, and returns its board for publishing by hand. */
 async function startWithBoard(path: string, own = publication()) {
   const inbox = sqliteInbox({ path, poll: '20ms' })
   let board: PresenceStore | undefined
@@ -37,7 +37,7 @@ async function startWithBoard(path: string, own = publication()) {
   return { inbox, board }
 }
 
-it('keeps what a process published while the clock is set, also for tools that start nothing', () =>
+it('keeps published handlers across clock changes, even for tools that start nothing', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { inbox } = await startWithBoard(path)
@@ -54,7 +54,7 @@ it('keeps what a process published while the clock is set, also for tools that s
     }
   }))
 
-it('counts what was published before the machine was restarted as seen at the next publication', () =>
+it('counts handlers published before a restart of the machine as seen at the next publication', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const { inbox, board } = await startWithBoard(path)
@@ -73,7 +73,7 @@ it('counts what was published before the machine was restarted as seen at the ne
     await next.inbox.close(0)
   }))
 
-it('starts when another process, which holds the file for some seconds, has ended its transaction', () =>
+it('starts once another process has ended a transaction that takes some seconds', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const first = await startWithBoard(path)
@@ -94,7 +94,7 @@ it('starts when another process, which holds the file for some seconds, has ende
     await first.inbox.close(0)
   }))
 
-it('does not start where it cannot publish', () =>
+it('does not start if it cannot publish', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db') })
     const share = () => Promise.reject(new Error('no'))

@@ -32,7 +32,7 @@ function policyWith(parts: Partial<ProcessingPolicy> = {}): ProcessingPolicy {
 
 const complete: ProcessEvent = async () => ({ outcome: 'completed' })
 
-/** Starts `inbox` and collects what it runs and observes. */
+/** Starts `inbox` and collects its deliveries and observations. */
 export async function startInbox(
   inbox: Inbox,
   parts: Partial<ProcessingPolicy> = {},
@@ -48,7 +48,7 @@ export async function startInbox(
   return { ran, seen }
 }
 
-/** A folder of its own for `body`, removed afterwards. */
+/** Runs `body` with a new folder, removed afterwards. */
 export async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   try {

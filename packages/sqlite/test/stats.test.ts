@@ -35,7 +35,7 @@ it('reports the age of the oldest unfinished event, even after a redrive of an o
     await web.close(1000)
   }))
 
-it('reports the latest error of what waits for another attempt, and none before', () =>
+it('reports the latest error of events that wait for another attempt, and none before', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     await startInbox(inbox, { concurrency: 1 }, async ({ id }) => ({
@@ -52,7 +52,7 @@ it('reports the latest error of what waits for another attempt, and none before'
     await inbox.close(1000)
   }))
 
-it('finds what people ask for by an index, so that deliveries do not wait for it long', () =>
+it("uses an index for operators' queries, so that deliveries do not wait long", () =>
   withFolder(async folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     const seen: string[] = []
@@ -72,14 +72,14 @@ it('finds what people ask for by an index, so that deliveries do not wait for it
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
       const details = plan.map(({ detail }) => detail).join('; ')
       expect(details).not.toMatch(/SCAN ackhook_/)
-      // Only what runs is ever sorted: as many as all processes run together.
+      // Only running events are sorted: at most as many as all processes run at a time.
       if (!sql.includes('state = 1')) expect(details).not.toMatch(/TEMP B-TREE/)
     }
     await inbox.close(0)
     database.close()
   }))
 
-it('counts the events of each minute, over all processes', () =>
+it('counts the events of each minute across all processes', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const now = vi.spyOn(Date, 'now').mockReturnValue(60_000 * 30_000_000)
@@ -130,7 +130,7 @@ it('pages through dead letters that died in the same millisecond', () =>
     await inbox.close(1000)
   }))
 
-it('lists waiting events by their arrival, those that wait for a retry among them', () =>
+it('lists waiting events by arrival, including those that wait for a retry', () =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     let isLater = false

@@ -36,7 +36,7 @@ it('replaces its thread when that dies, and loses nothing', () =>
     await inbox.close(2000)
   }))
 
-it('makes no new file when its thread is replaced while the file is away', () =>
+it('creates no new file when its thread is replaced while the file is moved away', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const threads: Worker[] = []
@@ -60,7 +60,7 @@ it('makes no new file when its thread is replaced while the file is away', () =>
     await inbox.close(1000)
   }))
 
-it('starts its thread also in a program of --eval', () =>
+it('starts its thread even in a program run by --eval', () =>
   withFolder(async folder => {
     const program = `import { sqliteInbox } from '@ackhook/sqlite'
       const inbox = sqliteInbox(process.argv[1])
@@ -74,7 +74,7 @@ it('starts its thread also in a program of --eval', () =>
     expect(JSON.parse(stdout)).toMatchObject({ pending: 0 })
   }))
 
-/** Opens a port, as a server of metrics does: a second time in one process is an error that ends it. */
+/** Opens a port, as a metrics server does: a second time in one process is an error that ends it. */
 const PRELOADS: Readonly<Record<string, string>> = {
   'first.cjs': `require('node:net').createServer().listen(PORT, '127.0.0.1').unref(); console.log('first')`,
   'second.mjs': `import { createServer } from 'node:net'; createServer().listen(PORT, '127.0.0.1').unref(); console.log('second')`,
@@ -111,12 +111,12 @@ it.each([
   }),
 )
 
-it('keeps to its file when the application changes its directory and the thread is replaced', () =>
+it('keeps using its file when the application changes its directory and the thread is replaced', () =>
   withFolder(async folder => {
     const before = process.cwd()
     const threads: Worker[] = []
     const seeThread = (worker: Worker): void => void threads.push(worker)
-    // A thread of Vitest cannot change its directory; this is what is read in place of that.
+    // A Vitest thread cannot change its directory, so the test replaces the directory that the inbox reads.
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
     const inbox = sqliteInbox('inbox.db')
     cwd.mockRestore()
@@ -125,13 +125,13 @@ it('keeps to its file when the application changes its directory and the thread 
     process.off('worker', seeThread)
     await inbox.accept(newDelivery())
     await threads[0]?.terminate()
-    await until('it is there', async () => (await pendingOf(inbox)) === 1)
+    await until('the event is in the file', async () => (await pendingOf(inbox)) === 1)
     expect(existsSync(join(folder, 'inbox.db'))).toBe(true)
     expect(existsSync(join(before, 'inbox.db'))).toBe(false)
     await inbox.close(1000)
   }))
 
-/** Nothing while the thread is being replaced. */
+/** Returns `undefined` while the thread is being replaced. */
 async function pendingOf(inbox: Inbox): Promise<number | undefined> {
   try {
     return (await inbox.stats()).pending

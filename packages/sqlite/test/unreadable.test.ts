@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
-it('works on a database that its owner reads as BigInts and arrays', () =>
+it('works on a database whose owner reads BigInts and arrays', () =>
   withFolder(async folder => {
     const database = new DatabaseSync(join(folder, 'app.db'), { readBigInts: true, returnArrays: true })
     database.exec('CREATE TABLE mine (n INTEGER); INSERT INTO mine VALUES (7)')
@@ -34,7 +34,7 @@ it('works on a database that its owner reads as BigInts and arrays', () =>
     database.close()
   }))
 
-it('reports what it cannot read as a dead letter, which is listed and discarded, and runs all else', () =>
+it('dead-letters unreadable events, which can be listed and discarded, and runs all others', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
     const filling = sqliteInbox({ path })

@@ -44,12 +44,12 @@ it.each([
 })
 
 it.each([
-  ['order on a FIFO queue', () => receiver({ serializeBy: () => 'a' }, fifo)],
+  ['ordering on a FIFO queue', () => receiver({ serializeBy: () => 'a' }, fifo)],
   ['a long delay on a standard queue', () => receiver({ retry: { maxDelay: '2d' } })],
   ['no dead letters', () => receiver({}, { deadLetters: false })],
   ['a process that only receives, without a store', () => receiver({ concurrency: 0 }, { store: undefined })],
-  ['the function that Lambda calls', () => toSqsHandler(receiver({}, { poll: false }))],
-])('takes %s', (_, create) => {
+  ['a function that Lambda calls', () => toSqsHandler(receiver({}, { poll: false }))],
+])('accepts %s', (_, create) => {
   expect(create).not.toThrow()
 })
 

@@ -2,7 +2,7 @@ import type { PushInbox } from '@ackhook/core/push'
 import { fromText } from './message-text.ts'
 import type { SqsQueue } from './sqs-queue.ts'
 
-/** A message, as the worker and Lambda hand it out. */
+/** A message as the worker or the Lambda function receives it. */
 export interface ReceivedMessage {
   readonly id: string
   readonly receiptHandle: string
@@ -11,7 +11,7 @@ export interface ReceivedMessage {
   readonly receiveCount: string
 }
 
-/** Runs one attempt at a message. False if SQS keeps it and hands it out again, after the delay that it now has. */
+/** Runs one attempt at a message. Returns false if SQS is to deliver it again, after the delay set here. */
 export async function settle(
   { id, receiptHandle, text, receiveCount }: ReceivedMessage,
   { consume }: Pick<PushInbox, 'consume'>,

@@ -5,23 +5,23 @@ import { sizeOfText } from './message-text.ts'
 import type { SqsQueue } from './sqs-queue.ts'
 import type { SqsWorker } from './sqs-worker.ts'
 
-/** Bytes of one message, unless the queue is set to less. */
+/** Size limit of a message, unless the queue's own limit is lower. */
 const MAX_BYTES = 1_048_576
 /** Longest `DelaySeconds`. */
 const MAX_DELAY_MS = 900_000
-/** On FIFO a delay is a visibility timeout: 12 hours at most, the attempt before it included. */
+/** Longest delay on FIFO, where it is a visibility timeout: at most 12 hours, including the attempt before it. */
 export const MAX_FIFO_DELAY_MS = 39_600_000
-/** Hand-outs of one message that end with the process, before the event is given up for that. */
+/** Number of deliveries of a message that may end with their process before the event is given up. */
 const CRASHES = 8
 
 export interface SqsEngineParts {
   readonly queue: SqsQueue
   readonly deadLetters: SqsQueue | undefined
-  /** Absent where Lambda calls. */
+  /** Absent if Lambda polls the queue. */
   readonly worker: SqsWorker | undefined
 }
 
-/** SQS as core wants an engine. */
+/** Implements core's push engine with SQS. */
 export function sqsEngine({ queue, deadLetters, worker }: SqsEngineParts): PushEngine {
   let maxBytes = MAX_BYTES
   return {
@@ -62,7 +62,7 @@ async function readSettings(
   }
 }
 
-/** The count of a standard queue holds crashes alone. On FIFO it holds each attempt as well. */
+/** Warns of a low `maxReceiveCount`. A standard queue counts only crashes; a FIFO queue counts each attempt as well. */
 function checkRedrive(
   json: string | undefined,
   { isFifo, name }: SqsQueue,
@@ -73,14 +73,14 @@ function checkRedrive(
   }
   const needed = isFifo ? retry.attempts + CRASHES : CRASHES
   if (Number(maxReceiveCount) > needed) return
-  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead letter queue before they are given up here, without onDeadLetter: set it to ${needed + 2} or more.`
+  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead letter queue early, without calling onDeadLetter: set it to ${needed + 2} or more.`
   logger.warn({ code: 'queue_may_give_up' }, message)
 }
 
 const UNKNOWN =
-  'The settings of the queue cannot be read, so a lower MaximumMessageSize or maxReceiveCount stays unnoticed: allow sqs:GetQueueAttributes.'
+  "The queue's settings cannot be read, so a lower MaximumMessageSize or maxReceiveCount goes unnoticed: allow sqs:GetQueueAttributes."
 
-/** SQS counts roughly, and tells the age of the oldest message to CloudWatch only. */
+/** Returns SQS's approximate counts. SQS reports the age of the oldest message only to CloudWatch. */
 async function statsOf(queue: SqsQueue, deadLetters: SqsQueue | undefined): Promise<InboxStats> {
   const [own, dead] = await Promise.all([
     queue.attributes([

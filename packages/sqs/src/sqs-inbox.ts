@@ -8,21 +8,21 @@ import { SqsWorker } from './sqs-worker.ts'
 
 /** Options of {@link sqsInbox}. */
 export interface SqsInboxOptions {
-  /** Your client of the AWS SDK. The inbox never destroys it. */
+  /** Your AWS SDK client. The inbox never destroys it. */
   readonly client: SQSClient
   /** Address of the queue, such as `https://sqs.eu-west-1.amazonaws.com/123456789012/webhooks`. Required: `undefined` is refused. */
   readonly queueUrl: string | undefined
   /**
-   * Address of another queue of the same kind, for events that get no further attempt. `false`: nothing keeps them, and
-   * `onDeadLetter` is the last to see them. Required: `undefined` is refused.
+   * Address of another queue of the same kind, for events that get no further attempt. `false`: they are not stored, and
+   * only `onDeadLetter` receives them. Required: `undefined` is refused.
    */
   readonly deadLetters: string | false | undefined
   /**
-   * Store of handled ids, such as `redisStore(client)`. Required unless `concurrency` is 0, because SQS may hand out an
+   * Store of handled ids, such as `redisStore(client)`. Required unless `concurrency` is 0, because SQS may deliver an
    * event twice.
    */
   readonly store?: DedupeStore | undefined
-  /** How long a claim holds without being renewed, and so how long the events of a process that died wait. Default `'60s'`. */
+  /** Time for which a claim holds without renewal, and so for which a dead process's events wait. Default `'60s'`. */
   readonly lease?: Duration | undefined
   /**
    * Polls the queue from this process. Default `true`, except on AWS Lambda, which calls `toSqsHandler` instead. A
@@ -31,16 +31,16 @@ export interface SqsInboxOptions {
   readonly poll?: boolean | undefined
 }
 
-/** The inbox of {@link sqsInbox}, as the rest of this package sees it. */
+/** Inbox of {@link sqsInbox}, with fields for the rest of this package. */
 export interface SqsInbox extends PushInbox {
   readonly queue: SqsQueue
   readonly polls: boolean
 }
 
 /**
- * The durable inbox on Amazon SQS. A 2xx follows once SQS has confirmed the event. A server then polls the queue; on AWS
- * Lambda, an event source calls the function that `toSqsHandler` makes. `serializeBy` needs a FIFO queue. An event that does not
- * fit into a message, 1 MiB with its envelope, is refused with 413.
+ * Creates a durable inbox on Amazon SQS. The sender gets a 2xx once SQS has confirmed the event. A server then polls the
+ * queue; on AWS Lambda, an event source calls the function that `toSqsHandler` returns. `serializeBy` needs a FIFO queue.
+ * An event that does not fit into a message (1 MiB with its envelope) is refused with 413.
  *
  * Throws `ConfigurationError` for a wrong option.
  *
@@ -84,29 +84,30 @@ export function sqsInbox(options: SqsInboxOptions): Inbox {
 type CheckedOptions = Parameters<NonNullable<Inbox['checkOptions']>>[0]
 
 const NAMES = ['client', 'queueUrl', 'deadLetters', 'store', 'lease', 'poll']
-/** Longest visibility timeout, all extensions included. */
+/** Longest visibility timeout, including all extensions. */
 const MAX_VISIBLE_MS = 43_200_000
-/** Lambda ends a function after so long. */
+/** Time limit of a Lambda function. */
 const LAMBDA_MS = 900_000
 const HOUR_MS = 3_600_000
 const NO_CLIENT = 'must be an SQSClient of @aws-sdk/client-sqs: new SQSClient()'
-const NO_ORDER = 'a standard queue hands out events in no order: use a FIFO queue, whose name ends in .fifo'
+const NO_ORDER =
+  'a standard queue delivers events in no particular order: use a FIFO queue, whose name ends in .fifo'
 
 function queueAt(option: string, client: SQSClient, url: string | undefined): SqsQueue {
   if (typeof url === 'string' && /^https?:\/\/[^/]+\/.*[^/]$/.test(url)) return new SqsQueue(client, url)
-  const fix = `must be the address of a queue, such as https://sqs.eu-west-1.amazonaws.com/123456789012/webhooks, and neither its name nor its ARN${option === 'deadLetters' ? ', or false if nothing is to keep events without a further attempt' : ''}; got ${url === undefined ? 'undefined' : `'${url}'`}`
+  const fix = `must be the address of a queue, such as https://sqs.eu-west-1.amazonaws.com/123456789012/webhooks, not its name or ARN${option === 'deadLetters' ? ', or false to store no dead letters' : ''}; got ${url === undefined ? 'undefined' : `'${url}'`}`
   throw new ConfigurationError(option, fix)
 }
 
 function deadLettersOf(queue: SqsQueue, url: string | undefined): SqsQueue {
   const deadLetters = queueAt('deadLetters', queue.client, url)
   if (deadLetters.url === queue.url)
-    throw new ConfigurationError('deadLetters', 'must be another queue than queueUrl')
+    throw new ConfigurationError('deadLetters', 'must be a different queue from queueUrl')
   if (deadLetters.isFifo === queue.isFifo) return deadLetters
   const kind = queue.isFifo ? 'a FIFO queue' : 'a standard queue'
   throw new ConfigurationError(
     'deadLetters',
-    `must be ${kind}, as queueUrl is: SQS moves messages between queues of one kind only`,
+    `must be ${kind}, like queueUrl: SQS moves messages only between queues of the same kind`,
   )
 }
 
@@ -120,7 +121,7 @@ function checkOptions(
   if (handlerTimeoutMs >= mostMs) throw new ConfigurationError('handlerTimeout', fix)
   if (!isFifo || retry.maxDelayMs <= MAX_FIFO_DELAY_MS) return
   const why =
-    'must be 11 hours at most: a FIFO queue keeps the place of an event for 12 hours, its attempt included'
+    "must be at most 11 hours: a FIFO queue keeps an event's place for 12 hours, including its attempt"
   throw new ConfigurationError('retry.maxDelay', why)
 }
 
@@ -129,7 +130,7 @@ function longestHandler(isFifo: boolean, polls: boolean): readonly [number, stri
   if (isFifo)
     return [
       HOUR_MS,
-      'must be less than an hour: with the delay after it, a FIFO queue hides an event for 12 hours at most',
+      'must be less than an hour: a FIFO queue hides an event for at most 12 hours, including the delay after it',
     ]
-  return [11 * HOUR_MS, 'must be less than 11 hours: SQS hides an event for 12 hours at most']
+  return [11 * HOUR_MS, 'must be less than 11 hours: SQS hides an event for at most 12 hours']
 }

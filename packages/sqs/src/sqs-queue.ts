@@ -9,11 +9,11 @@ import {
 } from '@aws-sdk/client-sqs'
 import { toText } from './message-text.ts'
 
-/** Calls that take longer are given up, so that none holds a connection for ever. */
+/** Time limit of a call, so that none holds a connection forever. */
 const CALL_MS = 10_000
 const GROUP_ID = /^[!-~]{1,128}$/
 
-/** One queue of SQS, standard or FIFO. */
+/** An SQS queue, standard or FIFO. */
 export class SqsQueue {
   readonly client: SQSClient
   readonly url: string
@@ -27,21 +27,21 @@ export class SqsQueue {
     this.isFifo = url.endsWith('.fifo')
   }
 
-  /** Resolves when SQS has confirmed the message. */
+  /** Sends a message. Resolves once SQS has confirmed it. */
   async send(message: Uint8Array, { delayMs, group }: Publication): Promise<void> {
     const about = this.isFifo ? inGroup(group) : { DelaySeconds: toSeconds(delayMs) }
     const command = new SendMessageCommand({ QueueUrl: this.url, MessageBody: toText(message), ...about })
     await this.client.send(command, deadline())
   }
 
-  /** Lets SQS hand a message out again after a delay. */
+  /** Makes SQS deliver a message again after a delay. */
   async postpone(receiptHandle: string, delayMs: number): Promise<void> {
     const VisibilityTimeout = toSeconds(delayMs)
     const about = { QueueUrl: this.url, ReceiptHandle: receiptHandle, VisibilityTimeout }
     try {
       await this.client.send(new ChangeMessageVisibilityCommand(about), deadline())
     } catch {
-      // SQS hands it out all the same, when the visibility timeout of the queue is over.
+      // SQS delivers it anyway, after the message's visibility timeout.
     }
   }
 
@@ -53,8 +53,8 @@ export class SqsQueue {
 }
 
 /**
- * Names a message anew each time: SQS drops a second one of the same name for five minutes, and that would lose the redelivery
- * of a dead letter. Calls that the client repeats by itself keep their name.
+ * Returns a group and a new deduplication id: SQS drops a second message with the same id for five minutes, which would
+ * lose a redelivered dead letter. Calls that the client itself repeats keep their id.
  */
 function inGroup(group: string): { MessageGroupId: string; MessageDeduplicationId: string } {
   const id = GROUP_ID.test(group) ? group : createHash('sha256').update(group).digest('hex')
@@ -65,7 +65,7 @@ function deadline(): { abortSignal: AbortSignal } {
   return { abortSignal: AbortSignal.timeout(CALL_MS) }
 }
 
-/** SQS counts in whole seconds. */
+/** Rounds up to whole seconds, in which SQS counts. */
 function toSeconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }

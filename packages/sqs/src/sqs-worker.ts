@@ -4,12 +4,12 @@ import { Consumer } from 'sqs-consumer'
 import { type ReceivedMessage, settle } from './settle.ts'
 import type { SqsQueue } from './sqs-queue.ts'
 
-/** Polls in progress at a time, whatever the concurrency: each holds a connection and is paid for. */
+/** Most polls at a time, whatever the concurrency: each holds a connection and costs money. */
 const MAX_POLLS = 4
-/** Short, because a stop waits for them: a message that SQS gives to an aborted poll is missing for a visibility timeout. */
+/** Length of a poll. Short, because stopping waits for it: a message sent to an aborted poll is hidden for a while. */
 const POLL_SECONDS = 5
 const LONGEST_POLL_MS = 7000
-/** Pause after a poll that failed. */
+/** Pause after a failed poll. */
 const PAUSE_MS = 1000
 
 export interface SqsWorkerParts {
@@ -18,7 +18,7 @@ export interface SqsWorkerParts {
   readonly leaseMs: number
 }
 
-/** Polls a queue, one message for each free slot: no event waits for a slow one, and none of its FIFO group is taken early. */
+/** Polls a queue, one message per free slot: no event waits for a slow one, and no other of a FIFO group is taken early. */
 export class SqsWorker {
   readonly #parts: SqsWorkerParts
   readonly #consumers: Consumer[] = []
@@ -26,7 +26,7 @@ export class SqsWorker {
   #freePolls = MAX_POLLS
   /** Polls whose messages, if any, are not settled yet. */
   #open = 0
-  /** Those of them that have no reply yet. */
+  /** Open polls that have no reply yet. */
   #polling = 0
   #isStopping = false
   #whenIdle: (() => void) | undefined
@@ -53,7 +53,7 @@ export class SqsWorker {
     }
   }
 
-  /** Resolves when polls have ended, and each message that was taken is deleted or given back. */
+  /** Stops polling. Resolves once polls have ended, and each received message is deleted or given back. */
   async stop(): Promise<void> {
     this.#isStopping = true
     for (const consumer of this.#consumers) consumer.stop()
@@ -68,7 +68,7 @@ export class SqsWorker {
       queueUrl: queue.url,
       sqs: queue.client,
       waitTimeSeconds: POLL_SECONDS,
-      // Longer than the lease, so that a message that comes back after a crash finds its lease expired.
+      // Longer than the lease, so that a message redelivered after a crash finds its lease expired.
       visibilityTimeout: Math.ceil((leaseMs * 1.5) / 1000),
       heartbeatInterval: Math.floor(leaseMs / 3000),
       messageSystemAttributeNames: ['ApproximateReceiveCount'],
@@ -87,7 +87,7 @@ export class SqsWorker {
   async #settle(message: ReceivedMessage): Promise<boolean> {
     const { queue, inbox } = this.#parts
     if (!this.#isStopping || !queue.isFifo) return settle(message, inbox(), queue)
-    // It keeps its place, and comes when no poll of this process is left to take it: each hand-out counts as an attempt.
+    // The message keeps its place, and returns once this process no longer polls: each delivery counts as an attempt.
     await queue.postpone(message.receiptHandle, POLL_SECONDS * 1000)
     return false
   }
@@ -117,7 +117,7 @@ export class SqsWorker {
     this.#whenIdle?.()
   }
 
-  /** Waits until `isIdle`, or for so long. */
+  /** Waits until `isIdle` returns true, for at most `limitMs`. */
   async #idle(isIdle: () => boolean, limitMs?: number): Promise<void> {
     if (isIdle()) return
     await new Promise<void>(resolve => {

@@ -19,7 +19,7 @@ export interface SqsRecord {
   }
 }
 
-/** Reply that names the messages which SQS is to keep. */
+/** Reply that names the messages that SQS is to keep. */
 export interface SqsBatchResponse {
   readonly batchItemFailures: { readonly itemIdentifier: string }[]
 }
@@ -28,9 +28,9 @@ export interface SqsBatchResponse {
 export type SqsHandler = (batch: SqsBatch) => Promise<SqsBatchResponse>
 
 /**
- * A receiver as a Lambda function behind its queue: runs the events of a batch, `concurrency` at a time, those of a FIFO group
- * one after another. The reply names the messages that SQS is to keep, so the event source needs `FunctionResponseTypes:
- * [ReportBatchItemFailures]`: without it, Lambda deletes them.
+ * Turns a receiver into a Lambda function behind its queue. It runs a batch's events, `concurrency` at a time, and those of
+ * a FIFO group one after another. The reply names the messages that SQS is to keep, so the event source needs
+ * `FunctionResponseTypes: [ReportBatchItemFailures]`: without it, Lambda deletes them.
  *
  * @example
  * export const handler = toSqsHandler(receiver)
@@ -42,7 +42,7 @@ export function toSqsHandler(receiver: Pick<Receiver<never, never>, 'start'>): S
   if (inbox.polls) throw new ConfigurationError('poll', POLLS)
   const { queue } = inbox
 
-  /** Returns the messages that stay: on FIFO the first that failed, and all after it, so that the group keeps its order. */
+  /** Returns the messages to keep: on FIFO the first that failed and all after it, so that the group keeps its order. */
   async function runGroup(records: readonly SqsRecord[]): Promise<readonly SqsRecord[]> {
     for (const [index, record] of records.entries()) {
       if (await settle(received(record), inbox, queue)) continue
@@ -56,7 +56,7 @@ export function toSqsHandler(receiver: Pick<Receiver<never, never>, 'start'>): S
 
   return async ({ Records }) => {
     await receiver.start()
-    // Lambda deletes what a call without an error does not name.
+    // After a successful call, Lambda deletes every message that the reply does not name.
     if (inbox.concurrency === 0) throw new ConfigurationError('concurrency', ONLY_RECEIVES)
     const groups = groupsOf(Records, queue.isFifo)
     const kept: SqsRecord[] = []
@@ -69,13 +69,13 @@ export function toSqsHandler(receiver: Pick<Receiver<never, never>, 'start'>): S
   }
 }
 
-const NOT_SQS = 'must be sqsInbox(…) of the receiver: nothing else gets events from SQS'
-const POLLS = 'must be false where toSqsHandler is used: Lambda polls the queue itself'
+const NOT_SQS = 'must be sqsInbox(…): no other inbox gets events from SQS'
+const POLLS = 'must be false with toSqsHandler: Lambda polls the queue itself'
 const ONLY_RECEIVES = 'must not be 0 in the function that handles events'
 const FIFO_BATCH =
-  'An event failed, and others of its FIFO group in the same batch were given back without an attempt. SQS counts that as one: set the BatchSize of the event source to 1.'
+  "An event failed, so the events behind it in its FIFO group and batch were given back without an attempt. SQS counts that as one: set the event source's BatchSize to 1."
 
-/** On a standard queue each message is a group of its own, even where a group id makes it a fair queue. */
+/** Groups a batch. On a standard queue each message is its own group, even if group ids make it a fair queue. */
 function groupsOf(records: readonly SqsRecord[], isFifo: boolean): readonly (readonly SqsRecord[])[] {
   if (!isFifo) return records.map(record => [record])
   const groups = new Map<string, SqsRecord[]>()

@@ -9,13 +9,13 @@ const started: Started[] = []
 beforeAll(async () => {
   sqs = await startSqs()
 })
-// At the end together, because each close waits for the polls in progress.
+// Closes all receivers together at the end, because each close waits for the polls in progress.
 afterAll(async () => {
   await Promise.all(started.map(({ receiver }) => receiver.close({ timeout: '1ms' })))
   await sqs.stop()
 })
 
-/** Events of one `data.of` in order. */
+/** Starts a receiver that runs the events of one `data.of` in order. */
 async function start(retry: object = { attempts: 3, minDelay: '1ms' }, queueUrl?: string): Promise<Started> {
   const serializeBy = ({ data }: { data: Record<string, unknown> }) => data['of'] as string | undefined
   const about = { sqs, name: 'events.fifo', options: { serializeBy, retry } as never }
@@ -27,7 +27,7 @@ async function start(retry: object = { attempts: 3, minDelay: '1ms' }, queueUrl?
 const of = ({ runs }: Started, prefix: string) => runs.filter(run => run.startsWith(prefix))
 
 describe('events of one key', () => {
-  it('run one at a time, in the order of their acceptance, in whichever process', async () => {
+  it('run one at a time, in order of acceptance, whichever process runs them', async () => {
     const first = await start()
     const second = await start(undefined, first.queueUrl)
     let running = 0
@@ -48,7 +48,7 @@ describe('events of one key', () => {
     expect(most).toBe(1)
   })
 
-  it('wait for the retry of the one before, and those of other keys do not', async () => {
+  it('wait for the retry of the previous one, unlike those of other keys', async () => {
     const one = await start()
     await one.send('a_1', { of: 'cnv_a', fails: 1 })
     await one.send('a_2', { of: 'cnv_a' })
@@ -61,7 +61,7 @@ describe('events of one key', () => {
     await expect.poll(() => sqs.count(one.queueUrl)).toBe(0)
   })
 
-  it('go on without a dead letter, which moved back comes after all that wait', async () => {
+  it('go on after a dead letter, which runs after all waiting ones if moved back', async () => {
     const one = await start({ attempts: 2, minDelay: '1ms' })
     await one.send('a_1', { of: 'cnv_a', fails: 2 })
     await one.send('a_2', { of: 'cnv_a' })
@@ -74,7 +74,7 @@ describe('events of one key', () => {
     await expect.poll(() => one.runs.slice(3)).toEqual(['a_3#1', 'a_1#1', 'a_1#2'])
   })
 
-  it('may have a key that SQS would refuse as the name of a group', async () => {
+  it('may have a key that SQS would refuse as a group id', async () => {
     const one = await start()
     const key = 'Unterhaltung ü '.repeat(20)
     await one.send('a_1', { of: key, fails: 1 })
@@ -83,7 +83,7 @@ describe('events of one key', () => {
   })
 })
 
-it('runs a dead letter again that is delivered again within five minutes, in which SQS drops what it has seen', async () => {
+it('runs a dead letter redelivered within the five minutes in which SQS drops duplicates', async () => {
   const one = await start({ attempts: 1 })
   await one.send('a_1', { of: 'cnv_a', fails: 1 })
   await expect.poll(() => sqs.count(one.deadLetters)).toBe(1)
@@ -91,7 +91,7 @@ it('runs a dead letter again that is delivered again within five minutes, in whi
   await expect.poll(() => one.runs).toEqual(['a_1#1', 'a_1#1'])
 })
 
-it('gives back what comes while it closes, in its place', async () => {
+it('gives back messages that arrive while it closes, in their place', async () => {
   const one = await start()
   await one.receiver.start()
   const closing = one.receiver.close()

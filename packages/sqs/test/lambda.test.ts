@@ -12,11 +12,11 @@ afterAll(() => sqs.stop())
 
 type About = Omit<Parameters<typeof startReceiver>[0], 'sqs'>
 
-/** A function behind its queue. */
+/** Starts a function behind its queue. */
 async function start(about: About = {}) {
   const one = await startReceiver({ sqs, ...about, inbox: { poll: false, ...about.inbox } })
   const handler = toSqsHandler(one.receiver)
-  /** Calls the function with messages, and removes those that it does not name, as Lambda does. */
+  /** Calls the function with messages and removes those that the reply does not name, as Lambda does. */
   async function invoke(messages: readonly Message[], group?: string): Promise<string[]> {
     const { batchItemFailures } = await handler({
       Records: messages.map(message => recordOf(message, group)),
@@ -26,12 +26,12 @@ async function start(about: About = {}) {
       if (!kept.includes(message.MessageId ?? '')) await sqs.remove(one.queueUrl, message)
     return messages.filter(({ MessageId }) => kept.includes(MessageId ?? '')).map(idOf)
   }
-  /** Calls the function with what the queue hands out. */
+  /** Calls the function with the messages that the queue delivers. */
   const poll = async (): Promise<string[]> => invoke(await sqs.take(one.queueUrl))
   return { ...one, handler, invoke, poll }
 }
 
-/** `group`: instead of the one that fauxqs knows, which hands out one message of a group at a time. */
+/** `group`: replaces the group in fauxqs, which delivers one message of a group at a time. */
 function recordOf({ MessageId, ReceiptHandle, Body, Attributes }: Message, group?: string): SqsRecord {
   const { ApproximateReceiveCount = '1', MessageGroupId } = Attributes ?? {}
   return {
@@ -45,7 +45,7 @@ function recordOf({ MessageId, ReceiptHandle, Body, Attributes }: Message, group
 const idOf = ({ Body }: Message): string => (JSON.parse(Body?.split('\n')[0] ?? '') as { id: string }).id
 
 describe('a batch of a standard queue', () => {
-  it('is settled message by message: an event that fails is sent again, and nothing is named', async () => {
+  it('is settled message by message: a failing event is sent again, and the reply names none', async () => {
     const { send, poll, runs, queueUrl } = await start()
     for (const [id, fails] of [
       ['evt_1', 1],
@@ -59,7 +59,7 @@ describe('a batch of a standard queue', () => {
     expect(await sqs.count(queueUrl)).toBe(0)
   })
 
-  it('names a message that is for a later release, and that alone', async () => {
+  it('keeps only a message written by a later release', async () => {
     const { send, poll, runs, queueUrl, receiver } = await start()
     await receiver.start()
     await sqs.sendText(queueUrl, '{"v":2,"id":"later"}\n{}')
@@ -69,7 +69,7 @@ describe('a batch of a standard queue', () => {
     expect(await sqs.count(queueUrl)).toBe(1)
   })
 
-  it('may have groups, which keep nothing in order there', async () => {
+  it('may have groups, which are not kept in order', async () => {
     const { send, invoke, runs, queueUrl } = await start()
     await sqs.sendText(queueUrl, '{"v":2,"id":"later"}\n{}')
     await send('evt_1')
@@ -77,7 +77,7 @@ describe('a batch of a standard queue', () => {
     expect(runs).toEqual(['evt_1#1'])
   })
 
-  it('counts the crashes of the function: one that dies five times at an event is not given it again', async () => {
+  it("counts the function's crashes: it no longer runs an event after five", async () => {
     const { send, receiver, poll, runs, queueUrl, deadLetters } = await start()
     let notified = 0
     receiver.onDeadLetter(() => void notified++)
@@ -94,7 +94,7 @@ describe('a batch of a standard queue', () => {
 describe('a batch of a FIFO queue', () => {
   const options = { serializeBy: ({ data }: { data: Record<string, unknown> }) => data['of'] } as never
 
-  it('names the first of a group that fails and all after it, so that they keep their order', async () => {
+  it('keeps the first of a group that fails and all after it, so that they stay in order', async () => {
     const { send, invoke, poll, runs, queueUrl, codes } = await start({ name: 'events.fifo', options })
     await send('a_1', { of: 'one' })
     await send('a_2', { of: 'two', fails: 1 })
@@ -103,7 +103,7 @@ describe('a batch of a FIFO queue', () => {
     expect(await invoke(messages, 'a')).toEqual(['a_2', 'a_3'])
     expect(runs).toEqual(['a_1#1', 'a_2#1'])
     expect(codes()).toContain('fifo_batch')
-    // What stays has a place again: at once, and after the delay of the one that failed.
+    // Kept messages return to the queue: immediately, or after the failed one's delay.
     await expect
       .poll(async () => {
         await poll()
@@ -113,7 +113,7 @@ describe('a batch of a FIFO queue', () => {
     expect(await sqs.count(queueUrl)).toBe(0)
   })
 
-  it('of one message each costs no attempt to those behind', async () => {
+  it('with one message costs those behind it no attempt', async () => {
     const { send, poll, runs, queueUrl, codes } = await start({ name: 'events.fifo', options })
     await send('a_1', { of: 'a', fails: 1 })
     await send('a_2', { of: 'a' })
@@ -131,7 +131,7 @@ describe('a batch of a FIFO queue', () => {
   })
 })
 
-it('fails the call, so that SQS keeps the messages, in a function that only receives', async () => {
+it('fails the call in a function that only receives, so that SQS keeps the messages', async () => {
   const { send, queueUrl, handler } = await start({ options: { concurrency: 0 } })
   await send('evt_1')
   const records = (await sqs.take(queueUrl)).map(message => recordOf(message))

@@ -12,10 +12,10 @@ interface Setup {
   readonly options?: Partial<Omit<ReceiverOptions, 'inbox' | 'secret' | 'observe' | 'logger'>>
 }
 
-/** One attempt, as a test reads it: `evt_1#2`. */
+/** One attempt, for example `evt_1#2`. */
 export type Run = string
 
-/** A receiver on queues of its own. Events fail as often as their `data.fails` says. */
+/** Creates a receiver on its own queues. Each event fails `data.fails` times. */
 export async function startReceiver({
   sqs,
   name = 'events',
@@ -26,7 +26,7 @@ export async function startReceiver({
   const queueUrl = inbox.queueUrl ?? (await sqs.createQueue(name, attributes))
   const deadLetters =
     inbox.deadLetters ?? (await sqs.createQueue(name.endsWith('.fifo') ? 'dead.fifo' : 'dead'))
-  // Of its own, because the polls of many receivers would use up the connections of one.
+  // Each receiver has its own client: the polls of many would use up the connections of one.
   const client = sqsClientAt(sqs.endpoint)
   const store = inbox.store ?? memoryStore()
   const runs: Run[] = []
@@ -51,7 +51,7 @@ export async function startReceiver({
     seen,
     kinds: (kind: Observation['kind']) => seen.filter(one => one.kind === kind),
     codes: () => logger.lines.map(({ fields }) => fields['code']),
-    /** Sends an event of an id, which fails so often. */
+    /** Sends an event with `id`. */
     send: (id: string, data: Record<string, unknown> = {}) => send({ id, data }),
     body: (id: string, data: Record<string, unknown> = {}) => eventBody({ id, data }),
   }

@@ -12,7 +12,7 @@ const started: Started[] = []
 beforeAll(async () => {
   sqs = await startSqs()
 })
-// At the end together, because each close waits for the polls in progress.
+// Closes all receivers together at the end, because each close waits for the polls in progress.
 afterAll(async () => {
   await Promise.all(started.map(({ receiver }) => receiver.close({ timeout: '1ms' })))
   await sqs.stop()
@@ -32,7 +32,7 @@ describe('an event', () => {
     await expect.poll(() => sqs.count(queueUrl)).toBe(0)
   })
 
-  it('reaches its handlers with the exact bytes that were signed', async () => {
+  it('reaches its handlers with the exact signed bytes', async () => {
     const { receiver, bodies } = await start()
     const texts = ['\r\n{ "id":"evt_ü", "type":"a.b",', '{"id":"evt_\uffff","type":"a.b",']
     for (const text of texts) {
@@ -42,7 +42,7 @@ describe('an event', () => {
     }
   })
 
-  it('that fails is sent again with the number of its attempts, and the others run', async () => {
+  it('that fails is sent again with its attempt count, and the others run', async () => {
     const { send, runs, queueUrl } = await start()
     await Promise.all([send('evt_1', { fails: 2 }), send('evt_2'), send('evt_3')])
     await expect
@@ -52,7 +52,7 @@ describe('an event', () => {
     await expect.poll(() => sqs.count(queueUrl)).toBe(0)
   })
 
-  it('whose retry is later than SQS can delay a message waits in several messages', async () => {
+  it('waits in several messages if its retry is later than SQS can delay one', async () => {
     const { send, runs, client, queueUrl } = await start({
       options: { retry: { minDelay: '10h', maxDelay: '10h' } },
     })
@@ -90,7 +90,7 @@ describe('an event', () => {
 })
 
 describe('a duplicate', () => {
-  it('is acknowledged and not run, and other bytes under its id are reported', async () => {
+  it('is acknowledged and not run, and different bytes under its id are reported', async () => {
     const { send, runs, kinds, queueUrl } = await start()
     await send('evt_1')
     await expect.poll(() => kinds('completed')).toHaveLength(1)
@@ -107,7 +107,7 @@ describe('a duplicate', () => {
     await expect.poll(() => sqs.count(queueUrl)).toBe(0)
   })
 
-  it('of a running event waits for its end, and does not run', async () => {
+  it('of a running event waits until that has ended, and does not run', async () => {
     const { send, receiver, kinds, runs } = await start()
     let end = (): void => {}
     receiver.on('slow', () => new Promise<void>(resolve => (end = resolve)))
@@ -124,7 +124,7 @@ describe('a duplicate', () => {
 })
 
 describe('an event without a further attempt', () => {
-  it('goes to the dead letters with its reason, and moved back it begins at its first attempt', async () => {
+  it('goes to the dead letters with its reason, and starts at its first attempt if moved back', async () => {
     const { send, runs, deadLetters, queueUrl, body } = await start({
       options: { retry: { attempts: 2, minDelay: '1ms' } },
     })
@@ -142,7 +142,7 @@ describe('an event without a further attempt', () => {
     await expect.poll(() => runs).toEqual(['evt_1#1', 'evt_1#2', 'evt_1#1', 'evt_1#2'])
   })
 
-  it('that nothing keeps is logged', async () => {
+  it('is logged if dead letters are not stored', async () => {
     const { send, codes } = await start({
       inbox: { deadLetters: false },
       options: { retry: { attempts: 1 } },
@@ -152,7 +152,7 @@ describe('an event without a further attempt', () => {
   })
 })
 
-it('keeps a message of another producer as it is, reports it, and runs the others', async () => {
+it("keeps another producer's message unchanged, reports it, and runs the others", async () => {
   const { send, runs, queueUrl, deadLetters, codes, receiver } = await start()
   await receiver.start()
   await sqs.sendText(queueUrl, 'not ours')
@@ -165,7 +165,7 @@ it('keeps a message of another producer as it is, reports it, and runs the other
 })
 
 describe('close', () => {
-  it('waits for what runs and removes its message, and leaves the rest in the queue', async () => {
+  it('waits for running events and removes their messages, and leaves the rest in the queue', async () => {
     const { send, receiver, runs, queueUrl } = await start({ options: { concurrency: 1 } })
     let end = (): void => {}
     receiver.on('slow', () => new Promise<void>(resolve => (end = resolve)))
@@ -182,7 +182,7 @@ describe('close', () => {
     expect(await sqs.count(queueUrl)).toBe(1)
   })
 
-  it('gives back what runs for too long, with its attempts, and another process goes on', async () => {
+  it('gives back an event that runs too long, with its attempts, and another process goes on', async () => {
     const first = await start()
     first.receiver.on('slow', () => new Promise<void>(() => {}))
     await first.receiver.handle(
@@ -195,7 +195,7 @@ describe('close', () => {
     await expect.poll(() => runs).toEqual(['evt_1#1'])
   })
 
-  it('leaves no poll behind that would take a message with it', async () => {
+  it('leaves no poll behind that could take a message', async () => {
     const first = await start()
     await first.receiver.start()
     await first.receiver.close()
@@ -204,8 +204,8 @@ describe('close', () => {
   })
 })
 
-describe('the settings of the queue', () => {
-  it('are warned of when SQS would give up events first', async () => {
+describe("the queue's settings", () => {
+  it('cause a warning if SQS would give up events first', async () => {
     const dead = await sqs.createQueue('given-up')
     const redrive = { deadLetterTargetArn: await sqs.arnOf(dead), maxReceiveCount: 3 }
     const { receiver, codes } = await start({ attributes: { RedrivePolicy: JSON.stringify(redrive) } })
@@ -213,7 +213,7 @@ describe('the settings of the queue', () => {
     expect(codes()).toContain('queue_may_give_up')
   })
 
-  it('are not warned of when they leave room', async () => {
+  it('cause no warning if they leave room', async () => {
     const dead = await sqs.createQueue('given-up')
     const redrive = { deadLetterTargetArn: await sqs.arnOf(dead), maxReceiveCount: 10 }
     const { receiver, codes } = await start({ attributes: { RedrivePolicy: JSON.stringify(redrive) } })
@@ -221,12 +221,12 @@ describe('the settings of the queue', () => {
     expect(codes()).not.toContain('queue_may_give_up')
   })
 
-  it('of a queue that does not exist end the start, by the name of the option', async () => {
+  it('make start() reject with the name of the option if the queue does not exist', async () => {
     const { receiver } = await start({ inbox: { queueUrl: `${sqs.endpoint}/000000000000/none` } })
     await expect(receiver.start()).rejects.toMatchObject({ option: 'queueUrl' })
   })
 
-  it('that may not be read are warned of, and the queue is used all the same', async () => {
+  it('cause a warning if they may not be read, and the queue is used anyway', async () => {
     const { send, codes, client } = await start({ options: { concurrency: 0 } })
     const refused = Object.assign(new Error('not authorized'), { name: 'AccessDenied' })
     vi.spyOn(client, 'send').mockImplementationOnce(() => Promise.reject(refused))
@@ -235,7 +235,7 @@ describe('the settings of the queue', () => {
   })
 })
 
-it('counts what waits, what runs and the dead letters', async () => {
+it('counts waiting events, running events and dead letters', async () => {
   const { send, receiver, deadLetters } = await start({ options: { concurrency: 0 } })
   await send('evt_1')
   await send('evt_2')
@@ -244,7 +244,7 @@ it('counts what waits, what runs and the dead letters', async () => {
 })
 
 describe('an outage of SQS', () => {
-  it('gets 503, and the sender repeats; polls go on once it is back', async () => {
+  it('causes 503 until the sender retries; polls go on once SQS is back', async () => {
     const own = await startSqs()
     const { receiver, send, kinds, runs, queueUrl } = await startReceiver({
       sqs: own,
@@ -265,7 +265,7 @@ describe('an outage of SQS', () => {
     await again.stop()
   })
 
-  it('at the start gets 503 as well', async () => {
+  it('causes 503 at the start too', async () => {
     const own = await startSqs()
     const { send } = await startReceiver({ sqs: own })
     await own.stop()

@@ -8,12 +8,12 @@ import {
 import { type Fault, isFault } from '../protocol/fault.ts'
 import type { Pending, PendingBatch } from './pending-batch.ts'
 
-/** Once its sender has the answer, no younger event of its key begins: not even one that was read ahead elsewhere. */
+/** Delay of an overtaking event's answer. Once it is sent, no younger event of the key begins, even if read ahead. */
 const OVERTAKING_MS = READ_AHEAD_MS + 10
 
 type ToError = (fault: Fault) => Error
 
-/** Answers everything that waits for one batch by its result. */
+/** Settles every promise of a batch by its result. */
 export function answer(batch: PendingBatch, result: BatchResult, toError: ToError): void {
   answerEach(batch.settlements, result.settled, toError)
   answerEach(batch.checks, result.stillHeld, toError)
@@ -25,7 +25,7 @@ export function answer(batch: PendingBatch, result: BatchResult, toError: ToErro
   }
 }
 
-/** Answers everything that waits for a batch without a result. */
+/** Settles every promise of a batch that failed. */
 export function answerFailed(batch: PendingBatch, error: unknown): void {
   for (const { resolve } of batch.arrivals) resolve(unavailable(error))
   for (const { reject } of [...batch.settlements, ...batch.checks, ...batch.queries]) reject(error)

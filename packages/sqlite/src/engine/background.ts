@@ -3,15 +3,15 @@ import type { Storage } from '../storage/storage.ts'
 
 const IDLE_MS = 1000
 const BUSY_MS = 200
-/** The part of its time that the thread gives to forgetting: one in so many. */
+/** Pause after pruning, as a multiple of the time it took, so that pruning takes little of the thread's time. */
 const SHARE = 20
 
-/** Work that goes on until it is stopped. */
+/** Recurring work that goes on until it is stopped. */
 export interface Background {
   stop(): void
 }
 
-/** Forgets old ids: a few now and then, more often while there are more to forget, and less often if the disk is slow. */
+/** Forgets old ids, a few at a time: more often while more are due, and less often if the disk is slow. */
 export function startPruning(storage: Pick<Storage, 'prune'>): Background {
   const prune = (): void => {
     const startedAt = performance.now()
@@ -27,7 +27,7 @@ export function startPruning(storage: Pick<Storage, 'prune'>): Background {
   }
 }
 
-/** Renews the leases of this process at a third of their length, while `isAlive`, and watches those of others. */
+/** Renews this process's leases three times per lease, while `isAlive` returns true, and watches other processes'. */
 export function startLeaseRenewal(
   storage: Pick<Storage, 'renewLeases' | 'pollLeases'>,
   leaseMs: number,
@@ -36,7 +36,7 @@ export function startLeaseRenewal(
   const renewal = setInterval(() => {
     if (isAlive()) storage.renewLeases(leaseMs)
   }, leaseMs / 3).unref()
-  // Twice as often as a poll is due, so that a timer which is a little early does not skip one.
+  // Runs twice per poll, so that a slightly early timer skips none.
   const polls = setInterval(() => storage.pollLeases(leaseMs), leaseMs / POLLS_PER_LEASE / 2).unref()
   return {
     stop() {

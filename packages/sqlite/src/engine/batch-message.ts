@@ -2,8 +2,8 @@ import type { Batch } from '../protocol/batch.ts'
 import { unlessEmpty } from './unless-empty.ts'
 
 /**
- * A batch on its way to the thread: its parts without their names, and nothing for an empty list. What crosses is written
- * and read again value by value. perf: note 44.
+ * A batch as sent to the thread: its parts without names, and `undefined` for an empty list. Each value is serialized and
+ * parsed again. perf: note 44.
  */
 export type BatchMessage = readonly [
   kind: 'batch',

@@ -12,24 +12,24 @@ import { emptyBatch, enqueue, type PendingBatch } from './pending-batch.ts'
 
 export interface BatcherParts {
   readonly engine: Engine
-  /** Returns the number of rows that may be taken now, beyond those `requested` before. */
+  /** Returns the number of rows that may be taken now, in addition to those already `requested`. */
   readonly freeSlots: (requested: number) => number
   /** Returns the number of rows that may be read ahead behind each of them. */
   readonly readAhead: () => number
   /** Called for each row taken. `delivery` is set if the row has just arrived here. */
   readonly onRow: (row: TakenRow, delivery: Delivery | undefined) => void
-  /** Called after every batch that asked for rows. `error`: why none could be taken, unless a sender receives it. */
+  /** Called after every batch that requested rows. `error`: reason why taking failed, unless a sender receives it. */
   readonly onTaken: (error?: Error) => void
-  /** Called after every batch. `nextDueMs`: time until the next row is due, as far as known. */
+  /** Called after every batch. `nextDueMs`: time until the next row is due, if known. */
   readonly onAnswered: (nextDueMs: number | undefined) => void
 }
 
 /** Delay of a settlement that waits to share its disk write with an arrival, while no waiting row needs its slot. */
 const LAZY_MS = 3
-/** A crash repeats every unrecorded result, so few may wait. */
+/** A crash repeats every event whose result is unrecorded, so few results may wait. */
 const LAZY_LIMIT = 8
 
-/** Gathers what one turn of the event loop asks of the storage into one batch. */
+/** Gathers the storage requests of one event-loop turn into one batch. */
 export class Batcher {
   readonly #parts: BatcherParts
   readonly #inFlight = new InFlight()
@@ -40,13 +40,13 @@ export class Batcher {
   #lazyTimer: ReturnType<typeof setTimeout> | undefined
   /** Batches without a result. */
   readonly #sent: PendingBatch[] = []
-  /** Rows asked for in them. */
+  /** Number of rows that those batches request. */
   #requested = 0
-  /** Deliveries without an answer. */
+  /** Number of deliveries without an answer. */
   #unanswered = 0
   /** True if the last result left rows that are due. */
   #hasBacklog = true
-  /** True if the last answered deliveries met a full file. */
+  /** True if the last answered batch of deliveries found the inbox full. */
   #wasFull = false
 
   constructor(parts: BatcherParts) {
@@ -79,7 +79,7 @@ export class Batcher {
     return enqueue(this.#next.queries, query)
   }
 
-  /** Sends at the end of this turn, with whatever else comes in it: nothing waits for a timer. Takes rows too. */
+  /** Sends the batch at the end of this turn, without waiting for a timer. Takes rows too. */
   flushNow(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -93,18 +93,18 @@ export class Batcher {
     })
   }
 
-  /** The same with the next arrival, or a little later: results must not delay a sender. */
+  /** Sends the batch with the next arrival, or a little later: results must not delay a sender. */
   flushSoon(): void {
     if (this.#hasBacklog || this.#next.settlements.length >= LAZY_LIMIT) this.flushNow()
     else if (!this.#isScheduled) this.#lazyTimer ??= setTimeout(() => this.flushNow(), LAZY_MS)
   }
 
-  /** True if something was sent, or is to be sent, and has no result yet. */
+  /** True if a batch is scheduled, or sent and without a result. */
   get isBusy(): boolean {
     return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent.length > 0
   }
 
-  /** The places of the deliveries that have no answer yet. */
+  /** Returns the ordering keys and times of deliveries without an answer. */
   ordersUnderWay(): readonly SerialOrder[] {
     const arrivals = [...this.#sent, this.#next].flatMap(batch => batch.arrivals)
     return arrivals.flatMap(({ value }) => value.order ?? [])
@@ -134,7 +134,7 @@ export class Batcher {
       this.#unanswered -= batch.arrivals.length
     }
     onAnswered(nextDueMs)
-    // Waits for the next turn: the results that came with this one may take rows that it stored.
+    // Waits for the next turn: results received together with this one may take rows that this batch stored.
     setImmediate(() => this.#inFlight.remove(firstRef))
   }
 

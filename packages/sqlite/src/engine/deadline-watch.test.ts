@@ -34,7 +34,7 @@ it('refuses each delivery two seconds after its own batch was sent', () => {
   expect(Object.keys(answers)).toEqual(['first', 'second'])
 })
 
-it('watches the next batch although the one it waited for had its result in time', () => {
+it('watches the next batch after the previous one got its result in time', () => {
   const watch = new DeadlineWatch()
   const answers: Record<string, string> = {}
   const end = watch.start(batchOf('first', answers))

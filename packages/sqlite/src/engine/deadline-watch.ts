@@ -2,7 +2,7 @@ import { type AcceptResult, createTimeouts } from '@ackhook/core/spi'
 import { unavailable } from './answers.ts'
 import type { PendingBatch } from './pending-batch.ts'
 
-/** No sender waits longer than this. When its event is written later all the same, its retry is a duplicate. */
+/** Longest wait of a sender. If its event is written later after all, its retry is a duplicate. */
 const DEADLINE_MS = 2000
 const TOO_SLOW = `SQLite has not answered for ${DEADLINE_MS} ms`
 
@@ -17,7 +17,7 @@ export class DeadlineWatch {
     return this.#overdue > 0
   }
 
-  /** Watches one batch. Returns what ends the watch. */
+  /** Watches one batch. Returns a function that ends the watch. */
   start({ arrivals }: PendingBatch): () => void {
     if (arrivals.length === 0) return () => {}
     let isLate = false

@@ -6,19 +6,19 @@ import type { StoragePolicy } from '../protocol/storage-policy.ts'
 
 /** Runs the SQL: in a thread of its own, or in the calling one if the user brought the database. */
 export interface Engine {
-  /** Opens the file. Rejects with what is wrong with it; may be called again then. */
+  /** Opens the file. If it rejects, it may be called again. */
   open(): Promise<void>
   /** Must be called before the first event. */
   setPolicy(policy: StoragePolicy): void
-  /** Rejects only when the engine itself broke down; what SQLite refuses is in the result. */
+  /** Rejects only if the engine itself fails; the result contains SQLite's errors. */
   run(batch: Batch): Promise<BatchResult>
-  /** The error for a fault of this storage. */
+  /** Returns the error for a fault of this storage. */
   toError(fault: Fault): AckhookError
-  /** Nothing may be run afterwards. */
+  /** Ends the engine: no batch may be run afterwards. */
   close(): Promise<void>
 }
 
-/** `option` is what the user gave: `path` or `database`. */
+/** Returns the error for a fault. `option`: the one that the user set, `path` or `database`. */
 export function toError(fault: Fault, option: string, name: string): AckhookError {
   const message = `${name}: ${fault.message}`
   if (fault.kind === 'configuration') return new ConfigurationError(option, message)

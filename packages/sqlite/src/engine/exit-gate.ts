@@ -1,4 +1,4 @@
-/** A disk that no longer answers must not keep the process from ending. */
+/** Longest wait for the driver: a hanging disk must not keep the process from ending. */
 const MAX_MS = 5000
 const BUSY = 0
 const ENDING = 1
@@ -10,26 +10,26 @@ function closeAll(): void {
 }
 
 /**
- * Keeps the end of a process, `process.exit()` for one, from falling into a call of the driver on the other thread: on
- * Node 20 a driver that returns from a call in a terminated thread aborts the process.
+ * Keeps a process from ending, through `process.exit()` for example, during a driver call on the other thread: on
+ * Node 20, a driver call that returns in a terminated thread aborts the process.
  */
 export class ExitGate {
   readonly buffer: SharedArrayBuffer
   readonly #state: Int32Array
 
-  /** The thread gives the buffer that the application made. */
+  /** `buffer`: passed by the thread, which receives it from the application. */
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8)) {
     this.buffer = buffer
     this.#state = new Int32Array(buffer)
   }
 
-  /** Watches, from the application, for the end of the process, and closes the gate then. */
+  /** Closes the gate when the process ends. Called by the application. */
   watch(): void {
     if (gates.size === 0) process.on('exit', closeAll)
     gates.add(this)
   }
 
-  /** Stops watching, from the application, once the thread has ended. */
+  /** Stops watching. Called by the application once the thread has ended. */
   unwatch(): void {
     gates.delete(this)
     if (gates.size === 0) process.off('exit', closeAll)
@@ -41,7 +41,7 @@ export class ExitGate {
     Atomics.wait(this.#state, BUSY, 1, MAX_MS)
   }
 
-  /** Calls the driver, from the thread. Once the gate is closed, waits for the thread's end instead. */
+  /** Calls the driver on the thread. Once the gate is closed, waits for the thread's end instead. */
   enter<T>(work: () => T): T {
     Atomics.store(this.#state, BUSY, 1)
     if (Atomics.load(this.#state, ENDING) === 1) {

@@ -16,7 +16,7 @@ it('finds each delivery by its ref while its batch is under way, whichever batch
   expect(inFlight.get(third + 1)?.id).toBe('e')
 })
 
-it('never gives a ref twice: a late answer must not be about another event', () => {
+it('never uses a ref twice: a late result must not refer to another event', () => {
   const inFlight = new InFlight()
   const first = inFlight.add(named('a'))
   inFlight.remove(first)
@@ -26,7 +26,7 @@ it('never gives a ref twice: a late answer must not be about another event', () 
   expect(inFlight.get(second)?.id).toBe('b')
 })
 
-it('does not take a batch without deliveries for the one after it', () => {
+it('does not confuse a batch without deliveries with the next one', () => {
   const inFlight = new InFlight()
   const none = inFlight.add([])
   const one = inFlight.add(named('a'))

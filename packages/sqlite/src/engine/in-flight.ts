@@ -5,13 +5,13 @@ interface BatchInFlight {
   readonly deliveries: readonly Delivery[]
 }
 
-/** Deliveries on their way to the file, by ref: those that are taken at once need not be read back. */
+/** Deliveries being written to the file, by ref: those taken in the same transaction need not be read back. */
 export class InFlight {
   /** A list of the few batches under way, not a `Map` of deliveries. perf: note 2. */
   readonly #batches: BatchInFlight[] = []
   #nextRef = 1
 
-  /** Returns the ref of the first; the others have the next ones. No ref is given twice. */
+  /** Returns the first delivery's ref; the others have the next ones. No ref is used twice. */
   add(deliveries: readonly Delivery[]): number {
     const firstRef = this.#nextRef
     // A batch without deliveries has a ref of its own too, so that removing it removes no other.
@@ -27,7 +27,7 @@ export class InFlight {
     return batch?.deliveries[ref - batch.firstRef]
   }
 
-  /** Lets go of those that were added together, by the ref of the first. */
+  /** Removes deliveries that were added together, by the ref of the first. */
   remove(firstRef: number): void {
     const index = this.#batches.findIndex(batch => batch.firstRef === firstRef)
     if (index >= 0) this.#batches.splice(index, 1)

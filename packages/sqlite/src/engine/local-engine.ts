@@ -9,7 +9,7 @@ import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
 import { type Engine, toError } from './engine.ts'
 
-/** Works on a database that the user opened, which cannot leave this thread, and which the user closes. */
+/** Works on a database that the user opens and closes, and that cannot leave this thread. */
 export class LocalEngine implements Engine {
   readonly #storage: Storage
   #policy: StoragePolicy = NO_POLICY

@@ -2,8 +2,8 @@ import type { Delivery, SerialOrder } from '@ackhook/core'
 import type { Arrival, Batch } from '../protocol/batch.ts'
 
 /**
- * Deliveries as they cross to the thread: the bodies in one piece of memory of their own, which can move there. Each body
- * by itself is a window on memory it shares with others, all of which would be copied.
+ * Packs deliveries for the thread: the bodies in one buffer, which can be moved there. A single body is a view of memory
+ * shared with other bodies, all of which would be copied.
  */
 export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Batch, 'arrivals' | 'bytes'> {
   const bytes = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0))
@@ -31,14 +31,14 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
 }
 
 /**
- * An ordering key without NULs, and still a different one for every other key. `@photostructure/sqlite` binds a text
- * only up to a NUL, which would make one key of many: of a tenant and a conversation, say, with a NUL between them.
+ * Escapes NULs, so that different ordering keys stay different. `@photostructure/sqlite` binds a text only up to a NUL:
+ * tenant, NUL, conversation would become one key for the whole tenant.
  */
 export function storedOrderKey({ key }: SerialOrder): string {
   return String(key).replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
 }
 
-/** SQLite keeps whole milliseconds. */
+/** Rounds to the whole milliseconds that SQLite stores. */
 export function storedOrderAt({ createdAt }: SerialOrder): number {
   return Math.round(createdAt)
 }

@@ -9,7 +9,7 @@ export interface Pending<T, Result> {
   reject(error: unknown): void
 }
 
-/** Everything that one batch is made of. */
+/** Parts of one batch, each with its waiting caller. */
 export interface PendingBatch {
   readonly arrivals: Pending<Delivery, AcceptResult>[]
   readonly settlements: Pending<Settlement, boolean>[]
@@ -21,7 +21,7 @@ export function emptyBatch(): PendingBatch {
   return { arrivals: [], settlements: [], checks: [], queries: [] }
 }
 
-/** The promise that `queue` is to settle. */
+/** Adds `value` to `queue`. Returns a promise of its result. */
 export function enqueue<T, Result>(queue: Pending<T, Result>[], value: T): Promise<Result> {
   return new Promise((resolve, reject) => queue.push({ value, resolve, reject }))
 }

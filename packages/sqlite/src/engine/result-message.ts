@@ -1,7 +1,7 @@
 import type { BatchResult } from '../protocol/batch-result.ts'
 import { unlessEmpty } from './unless-empty.ts'
 
-/** The result of a batch on its way back, as a list like a `BatchMessage`. perf: note 44. */
+/** A batch's result as sent back by the thread: a list like `BatchMessage`. perf: note 44. */
 export type ResultMessage = readonly [
   id: number,
   nextDueMs: number | undefined,

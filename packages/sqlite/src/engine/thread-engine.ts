@@ -12,7 +12,7 @@ import { type ResultMessage, readResult } from './result-message.ts'
 import { threadFlags } from './thread-flags.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
-/** A disk that no longer answers must not keep the application from ending. */
+/** Longest wait for the thread: a hanging disk must not keep the application from ending. */
 const END_MS = 5000
 /** Size from which moving bytes to the thread takes less time than copying them. perf: note 44. */
 const MOVED_BYTES = 16_384
@@ -28,12 +28,12 @@ interface Waiting {
 export class ThreadEngine implements Engine {
   readonly #path: string
   readonly #create: boolean
-  /** The oldest first, as they are answered. Not a `Map`. perf: note 2. */
+  /** Oldest first, the order in which results arrive. Not a `Map`. perf: note 2. */
   readonly #waiting: Waiting[] = []
-  /** A thread that is up, with the file open. */
+  /** Running thread that has the file open. */
   #thread: Thread | undefined
   #opening: Promise<Thread> | undefined
-  /** The worker started last; its end counts. One that could not open the file has been given up. */
+  /** Last started worker, whose end matters. Unset if it could not open the file. */
   #worker: Worker | undefined
   #isFirst = true
   #isClosed = false
@@ -127,9 +127,11 @@ export class ThreadEngine implements Engine {
         }
       })
       const fail = (cause: unknown): void => {
-        // The end of a worker that was given up says nothing about the one after it.
+        // The end of an abandoned worker does not concern its successor.
         if (this.#worker !== worker) return
-        const error = new AckhookError('inbox_unavailable', `The thread of '${this.#path}' ended.`, { cause })
+        const error = new AckhookError('inbox_unavailable', `The thread for '${this.#path}' ended.`, {
+          cause,
+        })
         reject(error)
         this.#fail(error)
       }
@@ -184,10 +186,10 @@ class Thread {
   }
 }
 
-/** The tests of this repository run the TypeScript source; their set-up builds first. */
+/** True in this repository's tests, which run the TypeScript source; their setup builds first. */
 const IS_SOURCE = import.meta.url.endsWith('.ts')
 
-/** Always the built file: a thread has no loader, and Node 20 cannot run TypeScript. */
+/** Returns the built file in any case: a thread has no loader, and Node 20 cannot run TypeScript. */
 function threadFile(): URL {
   return new URL(IS_SOURCE ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { threadFlags } from './thread-flags.ts'
 
-it('leaves out what the application loads first, from its flags and from NODE_OPTIONS', () => {
+it('leaves out preloads, from the flags and from NODE_OPTIONS', () => {
   const flags = [
     '--import',
     './otel.mjs',
@@ -18,7 +18,7 @@ it('leaves out what the application loads first, from its flags and from NODE_OP
   expect(env).toEqual({ NODE_OPTIONS: '', A: '1' })
 })
 
-it('keeps what the thread is found by, and which warnings are printed', () => {
+it('keeps flags for finding modules and for printing warnings', () => {
   const flags = ['--experimental-sqlite', '--import', './otel.mjs', '--disable-warning=ExperimentalWarning']
   const NODE_OPTIONS =
     '--require "/my app/.pnp.cjs" --experimental-loader=file:///app/.pnp.loader.mjs --no-warnings --inspect'

@@ -1,6 +1,6 @@
 import type { WorkerOptions } from 'node:worker_threads'
 
-/** Flags that change how the files of the thread are found, or what it prints. */
+/** Flags that change how the thread's files are found, or which warnings it prints. */
 const KEPT: readonly string[] = [
   '--experimental-sqlite',
   '--no-experimental-sqlite',
@@ -15,8 +15,8 @@ const PRELOADS: readonly string[] = ['-r', '--require', '--import', '--loader', 
 const RESOLVER = /(^|[\\/])\.pnp\.(c?js|loader\.mjs)$/
 
 /**
- * Flags that the thread starts with. Node would run the preloads of the application in it again, from its flags and from
- * `NODE_OPTIONS`: telemetry would count twice, and one that opens a port would end the thread.
+ * Returns the thread's flags. Node would run the application's preloads again in the thread, from the flags and from
+ * `NODE_OPTIONS`: telemetry would count twice, and a preload that opens a port would end the thread.
  */
 export function threadFlags(
   execArgv: readonly string[] = process.execArgv,

@@ -6,11 +6,11 @@ import type { ResultMessage } from './result-message.ts'
 /** Data that a new thread starts with. */
 export interface ThreadData {
   readonly path: string
-  /** `false` when this process has had the file open before: then leases in it may be its own. */
+  /** `false` if this process has had the file open before: leases in it may then be its own. */
   readonly isFirst: boolean
-  /** True if missing files and tables are to be created. */
+  /** True to create missing files and tables. */
   readonly create: boolean
-  /** Memory of the gate before the driver. */
+  /** Shared memory of the `ExitGate`. */
   readonly gate: SharedArrayBuffer
 }
 

@@ -15,12 +15,12 @@ import { writeResult } from './result-message.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /**
- * Number of lease lengths for which the application may stay silent before its leases are left to expire: a handler
- * that blocks the event loop keeps its event for a while, and one that never ends does not keep it forever.
+ * Number of lease lengths for which the application may stay silent before its leases expire: a handler that blocks the
+ * event loop keeps its event for a while, but not forever.
  */
 const SILENT_LEASES = 6
 
-/** The thread that works on the file, so that no wait for the disk is a wait of the application. */
+/** Runs the thread that works on the file, so that the application never waits for the disk. */
 async function main(port: MessagePort, data: ThreadData): Promise<void> {
   const send = (message: FromThread): void => port.postMessage(message)
   const gate = new ExitGate(data.gate)
@@ -47,12 +47,12 @@ function openStorage(openFile: OpenFile, { path, isFirst, create }: ThreadData):
 
 const FOLDER: Fault = {
   kind: 'configuration',
-  message: "is a folder: name the file in it, for example 'webhooks.db'",
+  message: "is a folder: name a file in it, for example 'webhooks.db'",
 }
 
 const MISSING: Fault = { kind: 'configuration', message: 'does not exist' }
 
-/** Runs what the application sends. */
+/** Runs the batches that the application sends. */
 class Server {
   readonly #port: MessagePort
   readonly #storage: Storage
@@ -61,7 +61,7 @@ class Server {
   readonly #pruning: Background
   #leaseRenewal: Background
   #policy: StoragePolicy = NO_POLICY
-  /** Time of the application's last message. While it holds a lease it checks that at a third of its length. */
+  /** Time of the application's last message. It sends three checks per lease length for each lease that it holds. */
   #lastMessageAt = performance.now()
 
   constructor(port: MessagePort, storage: Storage, gate: ExitGate, send: (message: FromThread) => void) {

@@ -4,9 +4,9 @@ import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
 
 /**
- * `overtaking`: accepted, but another process may have read ahead what it now goes before. `replaced`: accepted in the
- * place of a dead letter with other bytes. `overtaking-replaced`: both. `refused`, and why: this one event cannot be stored;
- * the others of its batch can.
+ * `overtaking`: accepted, but another process may have read ahead younger events of its key. `replaced`: accepted in
+ * place of a dead letter with other bytes. `overtaking-replaced`: both. `refused`: reason why this event, unlike the rest
+ * of its batch, cannot be stored.
  */
 export type Admission =
   | 'accepted'
@@ -18,10 +18,10 @@ export type Admission =
   | 'full'
   | { readonly refused: string }
 
-/** Rows that a query found, or why it failed; the others of its batch did not. */
+/** A query's result, or the fault of this query alone. */
 export type QueryResult = { readonly value: unknown } | Fault
 
-/** An event as the file keeps it. */
+/** An event as the file stores it. */
 export interface StoredEvent {
   readonly key: string
   readonly namespace: string
@@ -37,11 +37,11 @@ export interface StoredEvent {
 export interface TakenRow extends Lease {
   /** Grows only when the decision is `'run'`. */
   readonly attempt: number
-  /** Decision that follows from the crashes in a row so far. */
+  /** Decision based on the number of consecutive crashes. */
   readonly decision: CrashDecision
-  /** Routing token of the last result that had one, `0` without. */
+  /** Routing token of the last result that had one; `0` if none had. */
   readonly mark: number
-  /** The arrival, when that was in the same transaction: its sender has the event. */
+  /** Ref of the event's arrival, if that was in the same transaction: the application still has the event. */
   readonly ref?: number
   /** Absent if there is a `ref`. */
   readonly event?: StoredEvent
@@ -49,7 +49,7 @@ export interface TakenRow extends Lease {
   behind?: RowsBehind
 }
 
-/** The rows behind a taken one of their ordering key that were read ahead of their turn, the next one first. */
+/** Rows read ahead behind a taken row of the same ordering key, the next one first. */
 export interface RowsBehind {
   /** The ordering key, as the hexadecimal digits of its UTF-8. */
   readonly orderKey: string
@@ -58,25 +58,25 @@ export interface RowsBehind {
   readonly rows: readonly RowBehind[]
 }
 
-/** A row read ahead. It has no lease until the result of the row before it passes it on. */
+/** A row read ahead. It gets its lease with the previous row's result. */
 export interface RowBehind extends Lease {
   readonly attempt: number
   readonly orderAt: number
   readonly event: StoredEvent
 }
 
-/** Time after the read within which rows that were read ahead may begin. Older ones that arrive elsewhere wait for it. */
+/** Time after the read within which rows read ahead may begin. The answer for an older event elsewhere waits for it. */
 export const READ_AHEAD_MS = 100
 
 export interface BatchResult {
-  /** One for each arrival, or why none of them is safe. */
+  /** One per arrival, or the fault because of which none is stored. */
   readonly admissions: readonly Admission[] | Fault
-  /** States for each settlement whether the lease still held, or why none was applied. */
+  /** Per settlement, whether its lease still held; or the fault because of which none was applied. */
   readonly settled: readonly boolean[] | Fault
-  /** States for each lease of `checks` whether it still holds, or why that is unknown. */
+  /** Per lease of `checks`, whether it still holds; or the fault because of which that is unknown. */
   readonly stillHeld: readonly boolean[] | Fault
   readonly found: readonly QueryResult[] | Fault
-  /** Rows that were taken, or why none could be. */
+  /** Rows that were taken, or the fault because of which none could be. */
   readonly taken: readonly TakenRow[] | Fault
   /** Time until the next waiting row is due, in milliseconds; absent if none is known. */
   readonly nextDueMs?: number | undefined

@@ -1,8 +1,8 @@
 import type { BrowseState, PublishedHandlers } from '@ackhook/core/spi'
 
 /**
- * An arrived event. Its bytes are the next `bytes` of those of its batch. `ref` is new for every delivery, so
- * that two deliveries of one event are never taken for each other.
+ * An arrived event. Its body is the next `bytes` bytes of its batch's `bytes`. `ref` is unique to each delivery, so that
+ * two deliveries of one event are never confused.
  */
 export type Arrival = readonly [
   ref: number,
@@ -19,7 +19,7 @@ export type Arrival = readonly [
   tracestate: string | null,
 ]
 
-/** The right of one process to run the event of a row: the row has this token for as long as the lease holds. */
+/** One process's right to run a row's event. The row contains this token while the lease holds. */
 export interface Lease {
   readonly seq: number
   readonly token: string
@@ -27,20 +27,20 @@ export interface Lease {
 
 /** The result of an attempt. Changes nothing unless the lease still holds. */
 export type Settlement = Lease &
-  /** `next`: the row of the ordering key that runs already, and gets its lease with this result. */
+  /** `next`: the ordering key's next row, which already runs and gets its lease with this result. */
   (
     | { readonly kind: 'complete'; readonly forgetAt: number; readonly next?: Lease }
     | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
-    /** Was no attempt. */
+    /** Does not count as an attempt. */
     | { readonly kind: 'postpone'; readonly delayMs: number; readonly mark: number }
     | {
         readonly kind: 'dead-letter'
         readonly failedAt: number
         readonly reason: string
-        /** Routing token if it was no attempt. `null`: it was one, and the event's token stays. */
+        /** Routing token if this does not count as an attempt; `null` if it does, which keeps the event's token. */
         readonly mark: number | null
       }
-    /** Given back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
+    /** Gives the row back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
     | { readonly kind: 'release'; readonly begun: boolean }
   )
 
@@ -52,7 +52,7 @@ export type Query =
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
 
-/** Cursor at which the last page ended. */
+/** Parsed cursor at which the last page ended. */
 export interface Position {
   readonly seq: number
   /** Time of death of a dead letter. */
@@ -61,7 +61,7 @@ export interface Position {
 
 export interface ListRequest {
   readonly limit: number
-  /** Limit for the bodies together. */
+  /** Limit for the total size of the bodies. */
   readonly bytes: number
   /** Limit for the body of the first letter, which may be larger than `bytes`. */
   readonly maxBytes: number
@@ -76,13 +76,13 @@ export interface BrowseRequest {
   readonly after?: Position
 }
 
-/** Everything that one turn of the event loop asks of the storage. */
+/** The storage requests of one event-loop turn. */
 export interface Batch {
   readonly arrivals: readonly Arrival[]
   /** The bodies of the arrivals, one after the other. */
   readonly bytes: Uint8Array
   readonly settlements: readonly Settlement[]
-  /** Leases that this process believes to hold: whether it still does; they are renewed from now on. */
+  /** Leases that this process believes it holds: they are checked, and renewed from now on. */
   readonly checks: readonly Lease[]
   readonly queries: readonly Query[]
   /** Number of rows that may be taken. */

@@ -1,16 +1,15 @@
 /**
- * Failure of the storage, as plain data: it may have to cross from one thread to another, where the
- * class of an error is lost.
+ * Storage failure as plain data: an error sent to another thread loses its class.
  */
 export interface Fault {
-  /** `configuration`: only a change of the program or its environment helps. */
+  /** `configuration`: only a change to the program or its environment helps. */
   readonly kind: 'configuration' | 'storage'
   readonly message: string
   /** SQLite's primary result code, if SQLite reported one. */
   readonly code?: number
 }
 
-/** Carries a {@link Fault} up to where the storage is left. */
+/** Carries a {@link Fault} out of the storage. */
 export class FaultError extends Error {
   readonly fault: Fault
 

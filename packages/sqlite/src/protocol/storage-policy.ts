@@ -7,7 +7,7 @@ export interface StoragePolicy {
   readonly factor: number
 }
 
-/** Policy of queries made before a receiver has started: dead letters and counts, which depend on none of this. */
+/** Policy for queries made before a receiver has started: dead letters and counts do not depend on it. */
 export const NO_POLICY: StoragePolicy = {
   capacity: 0,
   leaseMs: 60_000,

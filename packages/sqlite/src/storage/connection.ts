@@ -11,7 +11,7 @@ import { Settle } from './rows/settle.ts'
 import { Take } from './rows/take.ts'
 import { rollback } from './schema/schema.ts'
 
-/** A database whose schema is there, with every statement on it. */
+/** A database that has the schema, with every prepared statement. */
 export class Connection {
   readonly insert: Insert
   readonly take: Take
@@ -56,12 +56,12 @@ export class Connection {
     }
   }
 
-  /** Moves what is in the log into the file, to make room on a full disk. */
+  /** Moves the log's contents into the file, to make room on a full disk. */
   checkpoint(): void {
     try {
       this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
     } catch {
-      // The transaction that is tried again reports what is wrong.
+      // The retried transaction reports the error.
     }
   }
 

@@ -1,24 +1,24 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Fault } from '../protocol/fault.ts'
 
-/** The file that a path names now, whatever it names later. */
+/** File that a path named when this was created. */
 export interface FileIdentity {
-  /** Returns whether the path still names it: a file that was deleted or replaced goes on working until it is closed. */
+  /** Returns whether the path still names the file: a deleted or replaced file keeps working until it is closed. */
   isInPlace(): boolean
-  /** Returns whether the path names nothing now. */
+  /** Returns whether no file is at the path now. */
   isMissing(): boolean
 }
 
-/** An event stored now would be invisible to later processes. Events already in the file go on while it is open. */
+/** Later processes would not see an event stored now. Events already in the file go on while it is open. */
 export const GONE: Fault = {
   kind: 'storage',
   message:
-    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to work with what is there now',
+    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to use the current file',
 }
 
 export function fileIdentity(path: string): FileIdentity {
   const opened = idOf(path)
-  // Refuses nothing if the file system gave no answer.
+  // Refuses nothing if the file system reported no identity.
   return {
     isInPlace: () => opened === undefined || idOf(path) === opened,
     isMissing: () => opened !== undefined && !existsSync(path),

@@ -11,7 +11,7 @@ import { Storage } from './storage.ts'
 
 const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 
-/** A real file, whose disk refuses every write while `fails` is true. */
+/** Opens a real file whose disk fails every write while `fails` returns true. */
 function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabase {
   return watchedDatabase(new DatabaseSync(path), {
     beforeRun() {
@@ -32,7 +32,7 @@ function arrivalOf(key: string, { fingerprint = 1, take = 0 } = {}): Batch {
   }
 }
 
-it('makes no empty file in the place of one that was moved when the disk fails then', () => {
+it('creates no empty file in place of a moved one when the disk fails', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const [path, away] = [join(folder, 'inbox.db'), join(folder, 'away.db')]
   const move = (from: string, to: string) => {
@@ -59,7 +59,7 @@ it('makes no empty file in the place of one that was moved when the disk fails t
   rmSync(folder, { recursive: true })
 })
 
-it('opens the file again at once when the disk refused a write while handlers run', () => {
+it('reopens the file immediately when a write fails while handlers run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   let fails = false
@@ -73,13 +73,13 @@ it('opens the file again at once when the disk refused a write while handlers ru
   fails = true
   storage.renewLeases(TERMS.leaseMs)
   fails = false
-  // Another process that finds the file open nowhere takes the leases for orphaned: see orphaned-leases.ts.
+  // If no process has the file open, another one considers its leases orphaned: see orphaned-leases.ts.
   expect(openings).toBe(2)
   storage.close()
   rmSync(folder, { recursive: true })
 })
 
-it('waits twice for a file that another process holds, however many results are to be recorded', () => {
+it('waits twice for a file locked by another process, however many results it must record', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
@@ -107,7 +107,7 @@ it('waits twice for a file that another process holds, however many results are 
   rmSync(folder, { recursive: true })
 })
 
-it('fails a query alone, and the rest of its transaction is done', () => {
+it('fails only the bad query, not the rest of its transaction', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
@@ -133,7 +133,7 @@ it('fails a query alone, and the rest of its transaction is done', () => {
   rmSync(folder, { recursive: true })
 })
 
-it('answers what only reads also while the disk is full', () => {
+it('runs read-only queries even while the disk is full', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   let fails = false

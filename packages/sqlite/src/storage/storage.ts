@@ -13,12 +13,12 @@ import { isWrite } from './rows/queries.ts'
 import { prepareDatabase } from './schema/prepare-database.ts'
 import { commit } from './transaction.ts'
 
-/** The file, as the thread that works on it sees it. */
+/** Works on one database file. */
 export class Storage {
   readonly #openDatabase: () => SqliteDatabase
-  /** Path of the file. Without it, the database is the user's, and is neither opened again nor closed. */
+  /** Path of the file. If unset, the database is the user's, and is never reopened or closed. */
   readonly #path: string | undefined
-  /** True if missing tables are to be created. */
+  /** True to create missing tables. */
   readonly #create: boolean
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
@@ -31,19 +31,19 @@ export class Storage {
     this.#create = create
   }
 
-  /** Opens the file unless it is open. Throws what is wrong with it. */
+  /** Opens the file unless it is open. Throws if that fails. */
   open(): void {
     this.#open()
   }
 
-  /** Runs batches as one: one transaction, one wait for the disk. Never throws. */
+  /** Runs batches in one transaction, with one wait for the disk. Never throws. */
   run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     const results = this.#run(batches, policy)
     for (const [index, batch] of batches.entries()) this.#own.track(batch, results[index] as BatchResult)
     return results
   }
 
-  /** Renews every lease that was taken here or checked here, and has not ended. Never throws. */
+  /** Renews every lease that this process has taken or checked and that has not ended. Never throws. */
   renewLeases(leaseMs: number): void {
     const connection = this.#connection
     if (connection === undefined || this.#own.size === 0) return
@@ -53,7 +53,7 @@ export class Storage {
         this.#own.retain(lease => connection.settle.renew(lease, leaseMs, now))
       })
     } catch (error) {
-      // The next time comes before the lease ends.
+      // The next renewal comes before the lease expires.
       this.#recover(error)
     }
   }
@@ -67,7 +67,7 @@ export class Storage {
     }
   }
 
-  /** Forgets some ids that are past their retention. Whether there may soon be more of them. Never throws. */
+  /** Forgets some expired ids. Returns whether there may soon be more. Never throws. */
   prune(): boolean {
     try {
       return this.#connection?.prune.removeSome(Date.now()) ?? false
@@ -84,7 +84,7 @@ export class Storage {
 
   #open(): Connection {
     if (this.#connection !== undefined) return this.#connection
-    // Opened again, it would be a new and empty file, and the events would be in another one.
+    // Reopening would create an empty file, without the events.
     if (this.#file?.isMissing()) throw new FaultError(GONE)
     const database = plainDatabase(this.#openDatabase())
     try {
@@ -111,12 +111,12 @@ export class Storage {
     }
   }
 
-  /** A full disk must not stop handler results from being recorded. */
+  /** Runs batches without their arrivals: a full disk must not keep handler results from being recorded. */
   #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
     const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
     if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
     try {
-      // All of them at once: if another process holds the file, every try waits for a second.
+      // One commit for all batches: if another process locks the file, each try waits for a second.
       return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
     } catch (error) {
       this.#recover(error)
@@ -124,7 +124,7 @@ export class Storage {
     }
   }
 
-  /** People see what is in the file also while nothing can be written to it. */
+  /** Runs the queries that only read: operators can inspect the file even while nothing can be written to it. */
   #onlyRead({ queries }: Batch, fault: Fault): BatchResult {
     const failed = { admissions: fault, settled: fault, stillHeld: fault, taken: fault }
     try {
@@ -154,7 +154,7 @@ export class Storage {
     if (this.#own.size > 0) this.#holdFile()
   }
 
-  /** A process that starts meanwhile would take the leases in an unopened file for those of dead processes. */
+  /** Reopens the file: a process that starts meanwhile would consider the leases in an unopened file orphaned. */
   #holdFile(): void {
     try {
       this.#open()

@@ -4,7 +4,7 @@ import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Connection } from './connection.ts'
 import { isWrite } from './rows/queries.ts'
 
-/** Runs batches as one: one transaction, one wait for the disk. */
+/** Runs batches in one transaction, with one wait for the disk. */
 export function commit(
   connection: Connection,
   batches: readonly Batch[],
@@ -19,7 +19,7 @@ export function commit(
 
 const NO_ARRIVALS: ReadonlyMap<string, number> = new Map()
 
-/** The work of one transaction, from what it settles to what it takes. */
+/** Work of one transaction: settles results, takes rows, admits arrivals. */
 class BatchTransaction {
   readonly #connection: Connection
   readonly #batches: readonly Batch[]
@@ -27,11 +27,11 @@ class BatchTransaction {
   readonly #now: number
   /** Number of rows that the batches may take together. */
   readonly #wanted: number
-  /** Rows taken so far. An arrival that finds a free slot is added. */
+  /** Rows taken, including arrivals that find a free slot. */
   readonly #taken: TakenRow[] = []
-  /** Number of them that have an ordering key. */
+  /** Taken rows that have an ordering key. */
   readonly #heads: TakenRow[] = []
-  /** The refs, by key, of accepted arrivals with an ordering key: `take` decides whether one may run. */
+  /** Refs by key of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
 
   constructor(connection: Connection, batches: readonly Batch[], policy: StoragePolicy, now: number) {
@@ -58,12 +58,12 @@ class BatchTransaction {
   }
 
   change(): BatchResult[] {
-    // Settled first: it makes room, and lets the next event of an ordering key go ahead.
+    // Settles first, which makes room, and lets the next event of an ordering key run.
     const settled = this.#batches.map(batch => this.#settle(batch))
     this.#take(NO_ARRIVALS)
     const admissions = this.#batches.map(batch => this.#admitAll(batch))
     if (this.#ordered.size > 0) this.#take(this.#ordered)
-    // Last: nothing of this transaction may be missing.
+    // Reads ahead last, so that no row of this transaction is missing.
     this.#readAhead()
     return this.#results(settled.map((one, index) => ({ settled: one, admissions: admissions[index] ?? [] })))
   }
@@ -129,7 +129,7 @@ class BatchTransaction {
     }))
   }
 
-  /** Unknown if more rows may be due, and not asked if none was wanted. */
+  /** Returns `undefined` if more rows may be due, or if none was wanted. */
   #nextDueMs(): number | undefined {
     if (this.#wanted === 0 || this.#taken.length === this.#wanted) return undefined
     return this.#connection.take.nextDueMs(this.#policy, this.#now)

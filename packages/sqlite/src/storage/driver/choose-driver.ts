@@ -3,9 +3,9 @@ import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver, type OpenFile } from './driver.ts'
 
 /**
- * `node:sqlite` if its SQLite is new enough, otherwise `@photostructure/sqlite`. Rejects with `ConfigurationError`
- * when there is neither. `oldest` is the first version that is new enough: a tool whose file has one connection can use
- * an older one than `sqliteInbox`.
+ * Loads `node:sqlite` if its SQLite is new enough, otherwise `@photostructure/sqlite`. Rejects with `ConfigurationError`
+ * if neither can be used. `oldest`: the first version that is new enough. A tool with a single connection to its file
+ * can use an older one than `sqliteInbox`.
  */
 export async function chooseDriver(oldest?: string): Promise<OpenFile> {
   try {

@@ -3,7 +3,7 @@ import { FaultError } from '../../protocol/fault.ts'
 import { loadDriver } from './driver.ts'
 import { isNewEnough } from './sqlite-version.ts'
 
-/** A module like `node:sqlite`, with an SQLite of this version. */
+/** Creates a module like `node:sqlite` with SQLite `version`. */
 function driverOf(version: string, opened: string[] = []) {
   return {
     DatabaseSync: class {
@@ -26,14 +26,14 @@ function loader(modules: Readonly<Record<string, unknown>>) {
 }
 
 describe('the driver of sqliteInbox', () => {
-  it('is node:sqlite where that is new enough', async () => {
+  it('is node:sqlite if that is new enough', async () => {
     const opened: string[] = []
     const open = await loadDriver(loader({ 'node:sqlite': driverOf('3.51.3', opened) }))
     open('a.db')
     expect(opened).toEqual([':memory:', 'a.db'])
   })
 
-  it('is the package where node:sqlite is too old or missing', async () => {
+  it('is the package if node:sqlite is too old or missing', async () => {
     for (const builtin of [{ 'node:sqlite': driverOf('3.51.2') }, {}]) {
       const opened: string[] = []
       const open = await loadDriver(
@@ -44,15 +44,15 @@ describe('the driver of sqliteInbox', () => {
     }
   })
 
-  it('is refused when none is new enough, with an error that names what to install', async () => {
+  it('is refused if none is new enough, with an error that names the package to install', async () => {
     const load = loader({ 'node:sqlite': driverOf('3.50.4') })
     await expect(loadDriver(load)).rejects.toThrow(FaultError)
     await expect(loadDriver(load)).rejects.toThrow(
-      /3\.51\.3.*node:sqlite brings SQLite 3\.50\.4.*npm install/,
+      /3\.51\.3.*node:sqlite includes SQLite 3\.50\.4.*npm install/,
     )
   })
 
-  it('may be an older one for a tool that asks for less', async () => {
+  it('may be older for a tool that requires less', async () => {
     const load = loader({ 'node:sqlite': driverOf('3.50.4') })
     await expect(loadDriver(load, '3.43.0')).resolves.toBeTypeOf('function')
   })

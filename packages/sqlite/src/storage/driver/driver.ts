@@ -7,12 +7,12 @@ export type OpenFile = (path: string) => SqliteDatabase
 
 type Constructor = new (path: string) => SqliteDatabase
 
-/** Drivers in the order in which they are tried. Names as data, which no bundler tries to follow. */
+/** Drivers in the order in which they are tried. No bundler follows names in data. */
 const DRIVERS: readonly string[] = ['node:sqlite', '@photostructure/sqlite']
 
 /**
- * The first driver whose SQLite is new enough. The release of Node decides which SQLite `node:sqlite` brings, so an
- * old one is an error only when no other driver is installed.
+ * Loads the first driver whose SQLite is new enough. The SQLite of `node:sqlite` depends on Node's release, so an old
+ * one is an error only if no other driver is installed.
  */
 export async function loadDriver(
   load: (name: string) => Promise<unknown> = name => import(name),
@@ -27,11 +27,11 @@ export async function loadDriver(
     }
     const version = versionOf(DatabaseSync)
     if (isNewEnough(version, oldest)) return path => new DatabaseSync(path)
-    seen.push(`${name} brings SQLite ${version}`)
+    seen.push(`${name} includes SQLite ${version}`)
   }
   throw new FaultError({
     kind: 'configuration',
-    message: `needs SQLite ${oldest} or later, because older ones can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite`,
+    message: `needs SQLite ${oldest} or later, because older versions can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite`,
   })
 }
 

@@ -1,6 +1,6 @@
 import type { SqliteDatabase, SqliteStatement, SqlValue } from './database.ts'
 
-/** Settings for how drivers read. Those of a database may be set for all its statements. */
+/** Settings for reading values. A database may have set them for all its statements. */
 interface Switches {
   setReadBigInts?(on: boolean): unknown
   setReturnArrays?(on: boolean): unknown
@@ -9,8 +9,8 @@ interface Switches {
 }
 
 /**
- * A database whose statements read rows as objects and integers as numbers, whatever its owner has set. An integer that
- * is too large for a number becomes the nearest one: a single row must not keep all others from being read.
+ * Wraps a database so that rows are read as objects and integers as numbers, whatever its owner has set. An integer too
+ * large for a number becomes the nearest number: a single row must not make all others unreadable.
  */
 export function plainDatabase(database: SqliteDatabase): SqliteDatabase {
   return {
@@ -53,7 +53,7 @@ function plainStatement(statement: SqliteStatement & Switches, sql: string): Sql
   }
 }
 
-/** `@photostructure/sqlite` has a code for it in `get` alone. */
+/** Looks at the message: `@photostructure/sqlite` sets a code only in `get`. */
 function isTooLarge(error: unknown): boolean {
   return (
     error instanceof Error && error.message.includes('too large to be represented as a JavaScript number')

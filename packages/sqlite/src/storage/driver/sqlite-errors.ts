@@ -9,10 +9,10 @@ const CONSTRAINT = 19
 const MISMATCH = 20
 const RANGE = 25
 
-/** A value that is too large, breaks a rule of the table, or cannot be bound. */
+/** Codes for a value that is too large, violates a constraint, or cannot be bound. */
 const FAIL_ALONE: readonly number[] = [TOO_BIG, CONSTRAINT, MISMATCH, RANGE]
 
-/** Errors after which a connection is still usable: another process was writing, no room, one value too large. */
+/** Errors after which a connection is still usable: locked by another process, disk full, one value too large. */
 const HARMLESS: readonly (number | undefined)[] = [BUSY, LOCKED, FULL, TOO_BIG]
 
 export function faultOf(error: unknown): Fault {
@@ -23,8 +23,8 @@ export function faultOf(error: unknown): Fault {
 }
 
 /**
- * Returns whether an error fails its own statement only, and the transaction goes on. Nothing that may come from the disk
- * is among these.
+ * Returns whether an error fails only its own statement, so that the transaction can go on. Errors that the disk may
+ * cause never do.
  */
 export function failsAlone(error: unknown): boolean {
   const code = sqliteCode(error)
@@ -38,16 +38,16 @@ export function spoilsConnection(error: unknown): boolean {
   return !HARMLESS.includes(sqliteCode(error))
 }
 
-/** The primary result code, out of the extended one. */
+/** Extracts the primary result code from the extended one. */
 export function sqliteCode(error: unknown): number | undefined {
   const code = (error as { readonly errcode?: unknown } | null | undefined)?.errcode
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
 const HINTS: Readonly<Record<number, string>> = {
-  [BUSY]: ' (another process holds the file for longer than this one waits)',
+  [BUSY]: ' (another process locks the file for longer than this one waits)',
   8: ' (this process may not write to the file or to its folder)',
-  10: ' (the disk refused to read or write)',
+  10: ' (the disk failed to read or write)',
   11: ' (the file is damaged: move it away with its -wal and -shm; then move a copy into its place, if you have one)',
   [FULL]: ' (the disk is full: free some space; no restart is needed)',
   14: ' (the folder must exist and be writable)',

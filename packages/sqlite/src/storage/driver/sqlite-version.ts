@@ -1,8 +1,8 @@
 import type { SqliteDatabase } from './database.ts'
 
 /**
- * The first version without the WAL-reset bug, in which a commit that meets a checkpoint of another connection
- * can damage the file (https://www.sqlite.org/wal.html#walresetbug). Here two processes may share one file.
+ * First version without the WAL-reset bug: a commit during another connection's checkpoint can damage the file
+ * (https://www.sqlite.org/wal.html#walresetbug). Two processes may share an inbox file.
  */
 export const OLDEST_SQLITE = '3.51.3'
 

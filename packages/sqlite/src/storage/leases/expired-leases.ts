@@ -2,7 +2,7 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE } from '../schema/states.ts'
 import type { OwnLeases } from './own-leases.ts'
 
-/** A lease that its owner no longer renews, as the row was when it was last read. */
+/** A lease that its owner no longer renews, with the row's values when it was last read. */
 export interface ExpiredLease {
   readonly seq: number
   readonly token: string | null
@@ -12,25 +12,25 @@ export interface ExpiredLease {
 }
 
 interface WatchedLease extends ExpiredLease {
-  /** Time for which its `due` has not moved. */
+  /** Time for which `due` has not changed. */
   unmovedMs: number
 }
 
-/** Number of reads within the length of one lease. */
+/** Number of reads per lease length. */
 export const POLLS_PER_LEASE = 8
 
 const ACTIVE_ROWS = `SELECT seq, token, due, crashes FROM ackhook_events WHERE state = ${ACTIVE}`
 
 /**
- * Watches the leases of other processes: one whose `due` has not moved for its whole length has expired. Only the
- * monotonic clock of this thread is read for that, so that a clock that is set, a machine that slept and a process
- * id that came again can neither end a lease nor keep one alive.
+ * Watches other processes' leases: one whose `due` has not changed for its whole length has expired. Uses only this
+ * thread's monotonic clock, so that a clock change, a machine's sleep or a reused process id can neither end a lease
+ * nor keep one alive.
  */
 export class ExpiredLeases {
   readonly #own: OwnLeases
   readonly #activeRows: SqliteStatement
   #watched = new Map<number, WatchedLease>()
-  /** Found and not drained. */
+  /** Leases found but not drained yet. */
   #expired: readonly ExpiredLease[] = []
   #polledAt = performance.now() - 3_600_000
 
@@ -40,13 +40,14 @@ export class ExpiredLeases {
   }
 
   /**
-   * Called now and then, even without a slot for expired events, so that they are known once there is one. Only reads.
+   * Reads the leases if a poll is due. Called even without a free slot, so that expired events are known once there is
+   * one. Never writes.
    */
   poll(leaseMs: number): void {
     const everyMs = leaseMs / POLLS_PER_LEASE
     const now = performance.now()
     if (now - this.#polledAt < everyMs) return
-    // Time in which this thread itself hung proves nothing against the others: they may have hung too.
+    // Bounded: while this thread hung, the other processes may have hung too.
     const sinceMs = Math.min(now - this.#polledAt, 2 * everyMs)
     this.#polledAt = now
     this.#watched = this.#watchAgain(sinceMs)
@@ -61,7 +62,7 @@ export class ExpiredLeases {
     return this.#expired.length > 0
   }
 
-  /** Lists each of them once; again if it is still there at the next poll. */
+  /** Returns each expired lease once, and again if the next poll still finds it. */
   drain(leaseMs: number): readonly ExpiredLease[] {
     this.poll(leaseMs)
     const found = this.#expired
@@ -87,7 +88,7 @@ export class ExpiredLeases {
   }
 }
 
-/** The process that holds a lease may have other settings, so its token names the length. */
+/** Returns the length in a lease's token: the process that holds it may have other settings. */
 function lengthOf(token: string | null, leaseMs: number): number {
   // The owner is dead: see `orphaned-leases.ts`.
   if (token === null) return 0
@@ -97,7 +98,7 @@ function lengthOf(token: string | null, leaseMs: number): number {
 
 const LENGTH = /:([0-9a-z]+)$/
 
-/** The token of a new lease: its length follows what makes it unique. */
+/** Returns a new lease's token: the unique part, then the lease's length. */
 export function leaseToken(unique: string, leaseMs: number): string {
   return `${unique}:${leaseMs.toString(36)}`
 }

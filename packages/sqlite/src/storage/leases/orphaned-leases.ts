@@ -3,9 +3,9 @@ import { SCHEMA_VERSION } from '../schema/schema.ts'
 import { ACTIVE } from '../schema/states.ts'
 
 /**
- * Ends every lease in a file that no other process has open: their owners are dead, and the events need not wait for
- * the leases to expire. The proof is SQLite's lock on the file, which the operating system releases when a process
- * ends. A living process lacks it (a) while it replaces its thread or connection, (b) after it opened and closed the
+ * Ends every lease in a file that no other process has open: the owners are dead, so the events need not wait for the
+ * leases to expire. The proof is SQLite's lock on the file, which the operating system releases when a process ends. A
+ * living process lacks that lock (a) while it replaces its thread or connection, (b) after it has opened and closed the
  * file by other means. Its events may then run twice; none is lost. Does nothing while the file is in use, or on any
  * error.
  */
@@ -15,14 +15,14 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // Exclusive mode: with WAL, the first access locks the whole file until the connection is closed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE')
     database.exec('BEGIN IMMEDIATE')
-    // Nothing is prepared: a statement that lives on would keep the connection, and the file, beyond close().
+    // Prepares no statement: one that is still alive would keep the connection and the file open after close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
        WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${SCHEMA_VERSION}`,
     )
     database.exec('COMMIT')
   } catch {
-    // Opening the file for work reports whatever is wrong with it.
+    // Opening the file for work reports the error.
   } finally {
     database.close()
   }

@@ -3,8 +3,7 @@ import type { BatchResult } from '../../protocol/batch-result.ts'
 import { isFault } from '../../protocol/fault.ts'
 
 /**
- * The leases that this process holds and renews. Kept apart from the connection, which may have to be replaced while
- * handlers run.
+ * Leases that this process holds and renews. Separate from the connection, which may be replaced while handlers run.
  */
 export class OwnLeases {
   readonly #seqByToken = new Map<string, number>()
@@ -22,7 +21,7 @@ export class OwnLeases {
     const isRecorded = !isFault(settled)
     for (const [index, settlement] of batch.settlements.entries()) {
       const { kind, token } = settlement
-      // A release that failed is not repeated: its lease is left to expire.
+      // A failed release is not repeated: its lease expires.
       if (isRecorded || kind === 'release') this.#seqByToken.delete(token)
       if (kind !== 'complete' || settlement.next === undefined) continue
       if (isRecorded && settled[index] === true)
@@ -33,7 +32,7 @@ export class OwnLeases {
     for (const { token, seq } of taken) this.#seqByToken.set(token, seq)
   }
 
-  /** Drops those of which `isHeld` is false. */
+  /** Drops leases for which `isHeld` returns false. */
   retain(isHeld: (lease: Lease) => boolean): void {
     for (const [token, seq] of this.#seqByToken) {
       if (!isHeld({ seq, token })) this.#seqByToken.delete(token)

@@ -6,13 +6,13 @@ import type { Counts } from './counts.ts'
 const PUBLISH =
   'INSERT OR REPLACE INTO ackhook_processes (id, published, seen_at, keep_ms) VALUES (?, ?, ?, ?)'
 const DROP = 'DELETE FROM ackhook_processes WHERE seen_at + keep_ms < ?'
-// The machine has been restarted since: its clock began again.
+// Corrects times from before the machine was restarted, when its clock began again.
 const SEE_AGAIN = 'UPDATE ackhook_processes SET seen_at = ?1 WHERE seen_at > ?1'
 const READ = 'SELECT published, seen_at AS seenAt FROM ackhook_processes WHERE seen_at + keep_ms >= ?'
 
 /**
- * Board of what the processes on this file handle. Uses the machine's time since its start: setting the clock drops
- * nothing.
+ * Board on which the file's processes publish their handlers. Uses the time since the machine started: setting the
+ * clock drops no entry.
  */
 export class Board {
   readonly #counts: Counts
@@ -47,7 +47,7 @@ export class Board {
   }
 }
 
-/** `undefined` for what no process has published: one entry must not keep the others from being read. */
+/** Returns `undefined` for an entry that no process can have published: it must not make the others unreadable. */
 function parse(published: string): PublishedHandlers | undefined {
   try {
     const own: unknown = JSON.parse(published)

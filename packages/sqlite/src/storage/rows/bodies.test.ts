@@ -65,7 +65,7 @@ it('writes a body once, however often its event is leased and retried', () => {
   })
 })
 
-it('reads, runs again and discards dead letters without a body being read or written', () => {
+it('redrives and discards dead letters without reading or writing a body', () => {
   withStorage((database, run) => {
     for (const ref of [1, 2, 3])
       run({ arrivals: [arrival(ref, LARGE)], bytes: new Uint8Array(LARGE).fill(ref) })
@@ -107,7 +107,7 @@ it('keeps the body of a letter that dies and runs again more than once', () => {
   })
 })
 
-it('brings a file of the first release up to date, redriven events included', () => {
+it('upgrades a file of the first release, including redriven events', () => {
   withStorage((database, run) => {
     run({ arrivals: [arrival(1, 2), arrival(2, 1)], bytes: new Uint8Array([1, 1, 2]) })
     database.exec(`DROP TRIGGER ackhook_events_gone;
@@ -133,7 +133,7 @@ it('brings a file of the first release up to date, redriven events included', ()
   })
 })
 
-it('brings a file without trace contexts up to date, and keeps that of a new event over a redrive', () => {
+it('upgrades a file without trace contexts, and keeps the one of a new event across a redrive', () => {
   withStorage((database, run) => {
     run({ arrivals: [arrival(1, 2)], bytes: new Uint8Array([1, 1]) })
     database.exec(`ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
@@ -158,7 +158,7 @@ it('brings a file without trace contexts up to date, and keeps that of a new eve
   })
 })
 
-it('stores nothing of an event whose body SQLite refuses, and the others of its transaction', () => {
+it('stores nothing of an event whose body SQLite refuses, but the rest of its transaction', () => {
   let refused = false
   const refuseOne = (sql: string): void => {
     if (refused || !sql.startsWith('INSERT INTO ackhook_bodies')) return

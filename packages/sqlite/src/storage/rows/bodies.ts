@@ -2,7 +2,7 @@ import { traceContext } from '@ackhook/core/spi'
 import type { StoredEvent } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
-/** The `seq` of the body of an event. */
+/** SQL for the `seq` of an event's body. */
 export const BODY_SEQ = 'coalesce(body_seq, seq)'
 
 interface BodyRow {
@@ -11,7 +11,7 @@ interface BodyRow {
   readonly tracestate: string | null
 }
 
-/** Reads the bodies of events, one at a time. */
+/** Reads event bodies, one at a time. */
 export class Bodies {
   readonly #find: SqliteStatement
 
@@ -19,12 +19,12 @@ export class Bodies {
     this.#find = database.prepare('SELECT body, traceparent, tracestate FROM ackhook_bodies WHERE seq = ?')
   }
 
-  /** Empty if there is none: some drivers store no bytes as NULL, and a damaged file may lack the row. */
+  /** Returns an empty body if there is none: some drivers store no bytes as NULL, and a damaged file may lack the row. */
   read(bodySeq: number): Uint8Array {
     return this.readTraced(bodySeq).body
   }
 
-  /** The same with the trace context of the event. */
+  /** Reads a body and its event's trace context. */
   readTraced(bodySeq: number): Pick<StoredEvent, 'body' | 'trace'> {
     const row = this.#find.get(bodySeq) as BodyRow | undefined
     const body = row?.body ?? new Uint8Array(0)

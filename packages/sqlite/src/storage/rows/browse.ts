@@ -24,18 +24,18 @@ const STATES: Readonly<Record<BrowseRequest['state'], readonly number[]>> = {
 const COLUMNS = 'key, namespace, id, type, received_at AS receivedAt, attempts, reason, seq, state, due'
 const page = (where: string): string =>
   `SELECT * FROM (SELECT seq FROM ackhook_events ${where} AND seq > ?1 ORDER BY seq LIMIT ?2)`
-// Each part is an index in the order of `seq`: no other row is read.
+// Each part reads an index in `seq` order, and no other row.
 const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
     ${page(`WHERE state = ${WAITING} AND due = ${FIRST}`)} UNION ALL
     ${page(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
     ${page(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${page(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)}
   ) ORDER BY seq LIMIT ?2`
-// Limit: as many as all processes run together.
+// Sorts at most as many rows as all processes run at a time.
 const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
 const ONE = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq FROM ackhook_events WHERE key = ?`
 
-/** Reads what waits and what runs, for people. */
+/** Reads waiting and running events for operators. */
 export class Browse {
   readonly #pending: SqliteStatement
   readonly #active: SqliteStatement
@@ -49,7 +49,7 @@ export class Browse {
     this.#bodies = new Bodies(database)
   }
 
-  /** The oldest first, without their bodies. */
+  /** Lists the oldest first, without bodies. */
   page(state: 'pending' | 'active', after: number, limit: number, now: number): readonly BrowsedEvent[] {
     const statement = state === 'pending' ? this.#pending : this.#active
     return (statement.all(after, limit) as Row[]).map(row => toEvent(row, now))

@@ -13,75 +13,80 @@ import { Storage } from '../storage.ts'
 const TERMS = { capacity: 30, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
 const KEYS = 60
 
-it.each([1, 2, 3])('counts and bodies agree with the events after anything that happens, seed %i', seed => {
-  const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
-  const path = join(folder, 'inbox.db')
-  const random = seededRandom(seed)
-  const pick = (below: number): number => Math.floor(random() * below)
-  let fails = false
-  const file = new DatabaseSync(path)
-  const database = watchedDatabase(file, {
-    beforeRun(sql) {
-      if (fails && sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
-    },
-  })
-  const storage = new Storage(() => database)
-  let held: TakenRow[] = []
-  for (let step = 0; step < 400; step++) {
-    fails = step > 0 && pick(10) === 0
-    const arrivals = Array.from({ length: pick(4) }, () => arrival(pick(KEYS), pick(2) === 0 ? 'key' : null))
-    const settlements = held.filter(() => pick(2) === 0).map(row => settlement(row, pick(6)))
-    const queries = Array.from({ length: pick(3) }, (): Query => {
-      return {
-        kind: (['redrive', 'discard', 'forget'] as const)[pick(3)] ?? 'forget',
-        key: `key${pick(KEYS)}`,
-      }
-    })
-    const batch: Batch = {
-      arrivals,
-      bytes: new Uint8Array(),
-      settlements,
-      checks: [],
-      queries,
-      take: pick(5),
-      readAhead: 2,
-    }
-    const [result] = storage.run([batch], TERMS)
-    if (result !== undefined && !isFault(result.settled))
-      held = held.filter(row => !settlements.some(({ token }) => token === row.token))
-    if (result !== undefined && !isFault(result.taken)) held.push(...result.taken)
-  }
-  const [stats] = storage.run(
-    [
-      {
-        arrivals: [],
-        bytes: new Uint8Array(),
-        settlements: [],
-        checks: [],
-        queries: [{ kind: 'stats' }, { kind: 'board' }],
-        take: 0,
-        readAhead: 0,
+it.each([1, 2, 3])(
+  'keeps counts and bodies consistent with the events through random changes, seed %i',
+  seed => {
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
+    const path = join(folder, 'inbox.db')
+    const random = seededRandom(seed)
+    const pick = (below: number): number => Math.floor(random() * below)
+    let fails = false
+    const file = new DatabaseSync(path)
+    const database = watchedDatabase(file, {
+      beforeRun(sql) {
+        if (fails && sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
       },
-    ],
-    TERMS,
-  )
-  const rows = file
-    .prepare(`SELECT sum(state IN (0, 2)) AS pending, sum(state = 1) AS active, sum(state = 3) AS dead,
+    })
+    const storage = new Storage(() => database)
+    let held: TakenRow[] = []
+    for (let step = 0; step < 400; step++) {
+      fails = step > 0 && pick(10) === 0
+      const arrivals = Array.from({ length: pick(4) }, () =>
+        arrival(pick(KEYS), pick(2) === 0 ? 'key' : null),
+      )
+      const settlements = held.filter(() => pick(2) === 0).map(row => settlement(row, pick(6)))
+      const queries = Array.from({ length: pick(3) }, (): Query => {
+        return {
+          kind: (['redrive', 'discard', 'forget'] as const)[pick(3)] ?? 'forget',
+          key: `key${pick(KEYS)}`,
+        }
+      })
+      const batch: Batch = {
+        arrivals,
+        bytes: new Uint8Array(),
+        settlements,
+        checks: [],
+        queries,
+        take: pick(5),
+        readAhead: 2,
+      }
+      const [result] = storage.run([batch], TERMS)
+      if (result !== undefined && !isFault(result.settled))
+        held = held.filter(row => !settlements.some(({ token }) => token === row.token))
+      if (result !== undefined && !isFault(result.taken)) held.push(...result.taken)
+    }
+    const [stats] = storage.run(
+      [
+        {
+          arrivals: [],
+          bytes: new Uint8Array(),
+          settlements: [],
+          checks: [],
+          queries: [{ kind: 'stats' }, { kind: 'board' }],
+          take: 0,
+          readAhead: 0,
+        },
+      ],
+      TERMS,
+    )
+    const rows = file
+      .prepare(`SELECT sum(state IN (0, 2)) AS pending, sum(state = 1) AS active, sum(state = 3) AS dead,
         sum(postponed) AS postponed FROM ackhook_events`)
-    .get() as {
-    readonly pending: number
-    readonly active: number
-    readonly dead: number
-    readonly postponed: number
-  }
-  const { postponed, ...counts } = rows
-  expect(stats?.found).toMatchObject([{ value: counts }, { value: { postponed } }])
-  const seqsIn = (table: string, seq: string) =>
-    file.prepare(`SELECT ${seq} AS seq FROM ${table} ORDER BY 1`).all()
-  expect(seqsIn('ackhook_bodies', 'seq')).toEqual(seqsIn('ackhook_events', 'coalesce(body_seq, seq)'))
-  file.close()
-  rmSync(folder, { recursive: true })
-})
+      .get() as {
+      readonly pending: number
+      readonly active: number
+      readonly dead: number
+      readonly postponed: number
+    }
+    const { postponed, ...counts } = rows
+    expect(stats?.found).toMatchObject([{ value: counts }, { value: { postponed } }])
+    const seqsIn = (table: string, seq: string) =>
+      file.prepare(`SELECT ${seq} AS seq FROM ${table} ORDER BY 1`).all()
+    expect(seqsIn('ackhook_bodies', 'seq')).toEqual(seqsIn('ackhook_events', 'coalesce(body_seq, seq)'))
+    file.close()
+    rmSync(folder, { recursive: true })
+  },
+)
 
 function arrival(index: number, orderKey: string | null): Arrival {
   return [

@@ -16,7 +16,7 @@ const ADD = `INSERT INTO ackhook_counts (name, minute, value) VALUES (?, ?, ?)
   ON CONFLICT (name, minute) DO UPDATE SET value = value + excluded.value`
 const DROP = 'DELETE FROM ackhook_counts WHERE minute > 0 AND minute <= ?'
 
-/** Counts kept along with every change, in its transaction: a million rows are not counted in a moment. perf: note 25. */
+/** Counts updated in each change's own transaction: counting a million rows takes too long. perf: note 25. */
 export class Counts {
   readonly #read: SqliteStatement
   readonly #minutes: SqliteStatement
@@ -25,7 +25,7 @@ export class Counts {
   /** Changes made by this transaction. */
   #totals = { unhandled: 0, dead: 0, postponed: 0 }
   #happened = { received: 0, handled: 0, dead_lettered: 0 }
-  /** `unhandled` as it was when this transaction first asked for it. */
+  /** Value of `unhandled` when this transaction first read it. */
   #unhandledBefore: number | undefined
   #lastMinute = 0
 
@@ -74,7 +74,7 @@ export class Counts {
     this.#unhandledBefore = undefined
   }
 
-  /** The last 60 minutes in which something happened, the oldest first. */
+  /** Returns the counts of the last 60 minutes, oldest first, without empty minutes. */
   minutes(now: number): readonly MinuteCount[] {
     const counts: { startedAt: number; received: number; handled: number; deadLettered: number }[] = []
     for (const { name, minute, value } of this.#minutes.all(Math.max(0, now - KEPT_MS)) as CountRow[]) {

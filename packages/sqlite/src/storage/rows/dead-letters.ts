@@ -12,12 +12,12 @@ const COLUMNS = `key, namespace, id, type, received_at AS receivedAt, due AS fai
     due || ':' || seq AS cursor`
 const NEWEST = `WHERE state = ${DEAD} AND (due, seq) < (?, ?) ORDER BY due DESC, seq DESC LIMIT ?`
 const OLDEST = `WHERE state = ${DEAD} AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?`
-// The length alone does not read a body.
+// `length` does not read the body.
 const SIZED = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq,
     (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = coalesce(e.body_seq, e.seq)) AS bytes
   FROM ackhook_events AS e`
 const GET = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq FROM ackhook_events WHERE key = ? AND state = ${DEAD}`
-// The body stays where it is: to move one of 900 KB took 20 ms.
+// The body stays in place: moving one of 900 KB took 20 ms.
 const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackhook_events), body_seq = ${BODY_SEQ},
     state = iif(order_key IS NULL, ${WAITING}, ${BEHIND}), due = ${AT_ONCE}, attempts = 0, crashes = 0,
     accepted_at = ?, reason = NULL
@@ -35,7 +35,7 @@ interface SizedRow extends Row {
   readonly bytes: number | null
 }
 
-/** The dead letters of the file. */
+/** The file's dead letters. */
 export class DeadLetters {
   readonly #ordering: Ordering
   readonly #counts: Counts
@@ -60,7 +60,7 @@ export class DeadLetters {
     this.#bodies = new Bodies(database)
   }
 
-  /** Reads at least one letter, unless its body alone is over `maxBytes`; then as many as `bytes` has room for. */
+  /** Reads at least one letter, unless its body exceeds `maxBytes`; then as many as fit into `bytes`. */
   list({ order, after = ENDS[order], limit, bytes, maxBytes }: ListRequest): readonly DeadLetter[] {
     const rows = this.#list[order].all(after.failedAt, after.seq, limit) as SizedRow[]
     const letters: DeadLetter[] = []
@@ -73,7 +73,7 @@ export class DeadLetters {
     return letters
   }
 
-  /** The newest first, without their bodies. */
+  /** Lists the newest first, without bodies. */
   browse({ after = ENDS.newest, limit }: Pick<ListRequest, 'after' | 'limit'>): readonly BrowsedEvent[] {
     return this.#browse.all(after.failedAt, after.seq, limit) as BrowsedEvent[]
   }

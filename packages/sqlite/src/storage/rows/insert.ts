@@ -11,7 +11,7 @@ export interface NewRow {
   readonly arrival: Arrival
   readonly body: Uint8Array
   readonly now: number
-  /** Token of an event that runs at once: its row is stored as if it had been taken. */
+  /** Token of an event that runs immediately: its row is stored as already taken. */
   readonly token: string | null
   readonly leasedUntil: number
 }
@@ -20,7 +20,7 @@ interface Inserted {
   readonly admission: Admission
   /** Sequence number of the row that was stored. */
   readonly seq?: number
-  /** Routing token of the dead letter that it replaced. */
+  /** Routing token of the dead letter that the row replaced. */
   readonly mark?: number
 }
 
@@ -44,7 +44,7 @@ const FIND = 'SELECT seq, state, fingerprint, mark FROM ackhook_events WHERE key
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
 const MARK = 'UPDATE ackhook_events SET mark = ? WHERE seq = ?'
 
-/** Stores events that arrive, unless they are known or there is no room. */
+/** Stores arriving events unless they are known or the inbox is full. */
 export class Insert {
   readonly #database: SqliteDatabase
   readonly #ordering: Ordering
@@ -68,7 +68,7 @@ export class Insert {
     this.#mark = database.prepare(MARK)
   }
 
-  /** Throws only what the other events of the transaction cannot survive either. */
+  /** Throws only errors that fail the whole transaction. */
   admit(row: NewRow, capacity: number): Inserted {
     try {
       return this.#admit(row, capacity)
@@ -86,13 +86,13 @@ export class Insert {
     const stored = isFull ? undefined : this.#store(row)
     if (stored !== undefined) return stored
     const known = this.#find.get(key) as KnownRow | undefined
-    // A dead letter that comes again was resent on purpose.
+    // A dead letter that arrives again was resent on purpose.
     if (known !== undefined && known.state !== DEAD) return seenBefore(known, fingerprint)
     if (isFull || known === undefined) return { admission: 'full' }
     return this.#replace(known, row)
   }
 
-  /** `undefined` when the key is known. */
+  /** Returns `undefined` if the key is known. */
   #store({ arrival, body, now, token, leasedUntil }: NewRow): Inserted | undefined {
     const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt, ...trace] = arrival
     const { changes, lastInsertRowid } = this.#insert.run(
@@ -118,7 +118,7 @@ export class Insert {
     return { admission: overtakes ? 'overtaking' : 'accepted', seq }
   }
 
-  /** The transaction goes on without an event whose body is refused. */
+  /** Removes the event if SQLite refuses its body: the transaction goes on without it. */
   #storeBody(seq: number, body: Uint8Array, trace: readonly (string | null)[]): void {
     try {
       this.#insertBody.run(seq, body, ...trace)
@@ -128,7 +128,7 @@ export class Insert {
     }
   }
 
-  /** A row that cannot be stored leaves the dead letter that it was to replace. */
+  /** Replaces a dead letter, or leaves it in place if the new row cannot be stored. */
   #replace({ seq, mark, fingerprint }: KnownRow, row: NewRow): Inserted {
     this.#database.exec('SAVEPOINT ackhook_replace')
     try {
@@ -157,7 +157,7 @@ function replaced(admission: Admission): Admission {
 
 function reasonOf(error: unknown): string {
   if (sqliteCode(error) === TOO_BIG)
-    return 'SQLite cannot hold a body of this size: lower the option bodyLimit'
+    return 'SQLite cannot store a body of this size: lower the option bodyLimit'
   return `SQLite cannot store this event: ${faultOf(error).message}`
 }
 

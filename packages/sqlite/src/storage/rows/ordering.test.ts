@@ -19,7 +19,7 @@ const NOTHING: Batch = {
   readAhead: 0,
 }
 
-/** Binds a text whole and reads it back only up to a `|`, as `node:sqlite` of Node 22 does with a NUL. */
+/** Opens a database that binds texts whole but reads them only up to a `|`, as Node 22's `node:sqlite` does at a NUL. */
 function openShortened(path: string): SqliteDatabase {
   return watchedDatabase(new DatabaseSync(path), { read: shorten })
 }
@@ -35,7 +35,7 @@ function ordered(index: number): Arrival {
 }
 
 it.each(['complete', 'dead-letter'] as const)(
-  'goes on with a key that the driver does not read back whole, after %s',
+  'goes on with a key that the driver reads back truncated, after %s',
   kind => {
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
     const path = join(folder, 'inbox.db')
@@ -65,7 +65,7 @@ it.each(['complete', 'dead-letter'] as const)(
   },
 )
 
-it('finds the rows of a key by the index', () => {
+it("finds a key's rows by the index", () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const seen: string[] = []
   const path = join(folder, 'inbox.db')
@@ -94,7 +94,7 @@ it('finds the rows of a key by the index', () => {
   rmSync(folder, { recursive: true })
 })
 
-it('tells an event in the place of a dead letter with other bytes that also overtakes what was read ahead', () => {
+it('reports an event that replaces a dead letter with other bytes and overtakes rows read ahead', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const [one, other] = [1, 2].map(() => new Storage(() => new DatabaseSync(path) as never, path)) as [

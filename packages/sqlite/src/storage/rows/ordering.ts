@@ -15,7 +15,7 @@ interface Next {
   readonly orderAt: number
 }
 
-/** Keys never leave SQL: not every driver reads a text back as it was bound. */
+/** Keys never leave SQL: some drivers do not read a text back as it was bound. */
 const SAME_KEY = 'order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?)'
 const IS_HEAD = `state IN (${WAITING}, ${ACTIVE})`
 
@@ -29,8 +29,8 @@ const YOUNGER = `SELECT 1 FROM ackhook_events WHERE ${SAME_KEY} AND state = ${BE
 const MOVE = `UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = ?`
 
 /**
- * Keeps the events of one ordering key one at a time. At most one row of a key, its head, is waiting or active; the
- * others are behind it. So taking rows never has to look at keys. A row that waits for a retry keeps its place.
+ * Makes the events of an ordering key run one at a time. At most one row of a key, its head, is waiting or active; the
+ * others are behind it. Taking rows can therefore ignore keys. A row that waits for a retry keeps its place.
  */
 export class Ordering {
   readonly #head: SqliteStatement
@@ -41,7 +41,7 @@ export class Ordering {
   /** Prefix of every token of this process. */
   readonly #ownSeed: string
 
-  /** `token`: any of this process. */
+  /** `token`: any token of this process. */
   constructor(database: SqliteDatabase, token: string) {
     this.#head = database.prepare(HEAD)
     this.#otherHead = database.prepare(OTHER_HEAD)
@@ -52,8 +52,8 @@ export class Ordering {
   }
 
   /**
-   * Called for a row that was stored behind the others of its key. Returns whether it overtakes rows that another
-   * process, which runs the head, may have read ahead.
+   * Places a row that was stored behind the others of its key. Returns whether it overtakes rows that another process,
+   * which runs the head, may have read ahead.
    */
   enter(seq: number): boolean {
     const first = this.#next.get(seq) as Next | undefined
@@ -68,13 +68,13 @@ export class Ordering {
     return false
   }
 
-  /** Ignores rows that this process has read ahead: it gives those up by itself. */
+  /** Ignores rows read ahead by this process, which gives them up by itself. */
   #overtakes(seq: number, { token }: Head): boolean {
     if (token?.startsWith(this.#ownSeed) === true) return false
     return this.#younger.get(seq, seq) !== undefined
   }
 
-  /** Called before the head of a key is finished: the next row becomes the head. */
+  /** Makes the next row the head. Called before a key's head is finished. */
   leave(seq: number): void {
     const first = this.#next.get(seq) as Next | undefined
     if (first === undefined || this.#otherHead.get(seq, seq) !== undefined) return

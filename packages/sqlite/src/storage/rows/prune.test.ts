@@ -10,7 +10,7 @@ import { Prune } from './prune.ts'
 const NOW = 1_000_000_000_000
 const HOUR_MS = 3_600_000
 
-/** `ids`, the first of which is to be forgotten at `from`, one each millisecond. */
+/** Inserts `ids` ids that expire one per millisecond, the first at `from`. */
 function fill(database: SqliteDatabase, ids: number, from: number): void {
   database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ids - 1})
     INSERT INTO ackhook_ids (key, forget_at, fingerprint) SELECT lower(hex(randomblob(11))), ${from} + n, 0 FROM numbers`)
@@ -21,7 +21,7 @@ function withDatabase(body: (database: SqliteDatabase, count: () => number) => v
   const database = new DatabaseSync(join(folder, 'inbox.db'))
   try {
     prepareDatabase(database)
-    // Nothing here has to survive the machine.
+    // These rows need not survive a power loss.
     database.exec('PRAGMA synchronous = OFF')
     const rows = database.prepare('SELECT count(*) AS rows FROM ackhook_ids')
     body(database, () => (rows.get() as { rows: number }).rows)
@@ -46,7 +46,7 @@ it('forgets 100,000 ids in portions of at most 2,000, and nothing else', () => {
   })
 })
 
-it('writes dozens of ids with a page, however many there are', () => {
+it('forgets dozens of ids per written page, however many there are', () => {
   withDatabase(database => {
     fill(database, 100_000, NOW - 100_000)
     const checkpoint = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -58,7 +58,7 @@ it('writes dozens of ids with a page, however many there are', () => {
   })
 })
 
-it('rests until something can have expired, but not for longer than an hour', () => {
+it('pauses until an id can have expired, but for at most an hour', () => {
   withDatabase((database, count) => {
     fill(database, 1, NOW + HOUR_MS / 2)
     fill(database, 1, NOW + 3 * HOUR_MS)
@@ -77,7 +77,7 @@ it('rests until something can have expired, but not for longer than an hour', ()
   })
 })
 
-it('goes through the ids by their key, in its order', () => {
+it('goes through the ids by primary key, in key order', () => {
   const seen: string[] = []
   withDatabase(database => {
     new Prune({

@@ -1,8 +1,8 @@
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
-/** Ids looked at in one portion: a few pages. */
+/** Number of ids checked in one portion: a few pages. */
 const PORTION = 2000
-/** Part of the longest retention whose expired ids are forgotten in one pass, many ids to a page. */
+/** Number of passes within the longest retention: few enough that each forgets many ids per page. */
 const PASSES_PER_RETENTION = 64
 const MAX_REST_MS = 3_600_000
 
@@ -13,7 +13,7 @@ const REMOVE = 'DELETE FROM ackhook_ids WHERE key > ? AND key <= ? AND forget_at
 
 interface Portion {
   readonly ids: number
-  /** The largest key; the others are NULL as well if there are no ids. */
+  /** Largest key; `null`, like the fields below, if there are no ids. */
   readonly last: string | null
   readonly first: number | null
   readonly latest: number | null
@@ -22,17 +22,17 @@ interface Portion {
 }
 
 /**
- * Forgets ids whose retention is over. It goes through all ids in the order of the file, from time to time: in the order
- * in which they expire, each would be on another page. perf: note 29.
+ * Forgets expired ids. From time to time, goes through all ids in file order: in the order in which they expire, each
+ * would be on another page. perf: note 29.
  */
 export class Prune {
   readonly #look: SqliteStatement
   readonly #remove: SqliteStatement
-  /** The last key that this pass has seen. */
+  /** Last key that this pass has checked. */
   #after = ''
   #startsAt = Number.NEGATIVE_INFINITY
   #startedAt = 0
-  /** Number of ids that this pass has left. */
+  /** Time at which the next of the ids that this pass has kept expires. */
   #next = Number.POSITIVE_INFINITY
   #latest = 0
 
@@ -41,7 +41,7 @@ export class Prune {
     this.#remove = database.prepare(REMOVE)
   }
 
-  /** Looks at a few ids, so that no arrival waits long. Whether the pass goes on. */
+  /** Checks a few ids, so that no arrival waits long. Returns whether the pass goes on. */
   removeSome(now: number): boolean {
     if (this.#after === '' && !this.#start(now)) return false
     const { ids, last, first, latest, next } = this.#look.get(now, this.#after) as Portion

@@ -11,7 +11,7 @@ import type { Counts } from './counts.ts'
 import { DeadLetters } from './dead-letters.ts'
 import type { Ordering } from './ordering.ts'
 
-// `seq` grows with the time of arrival; a redriven row gets a new one. The time is only in the rows. perf: note 25.
+// `seq` grows with the time of arrival; a redriven row gets a new one. Only the rows contain the time. perf: note 25.
 const first = (where: string): string =>
   `SELECT * FROM (SELECT seq FROM ackhook_events ${where} ORDER BY seq LIMIT 1)`
 const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (
@@ -53,7 +53,7 @@ export function isWrite({ kind }: Query): boolean {
   return WRITES.includes(kind)
 }
 
-/** Queries of people, and those that processes exchange. */
+/** Queries by operators, and the board that processes share. */
 export class Queries {
   readonly #counts: Counts
   readonly #deadLetters: DeadLetters
@@ -75,7 +75,7 @@ export class Queries {
     this.#forget = database.prepare(FORGET)
   }
 
-  /** Throws only what the other queries and the arrivals of the transaction cannot survive either. */
+  /** Throws only errors that fail the whole transaction. */
   run(query: Query, now: number): QueryResult {
     try {
       return { value: this.#run(query, now) }

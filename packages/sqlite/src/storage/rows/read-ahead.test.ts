@@ -27,7 +27,7 @@ function complete({ seq, token }: Lease, next?: Lease): Settlement {
   return { kind: 'complete', seq, token, forgetAt: 9e15, ...lease }
 }
 
-/** `life` is one process: it ends with a crash. */
+/** Runs each of `lives` as one process, which ends with a crash. */
 function withFile(lives: ((run: (batch: Partial<Batch>) => TakenRow[], rows: () => unknown[]) => void)[]) {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
@@ -50,7 +50,7 @@ function withFile(lives: ((run: (batch: Partial<Batch>) => TakenRow[], rows: () 
   rmSync(folder, { recursive: true })
 }
 
-it('reads what waits behind a taken row, also what arrived in the same transaction', () => {
+it('reads the rows behind a taken one, including arrivals of the same transaction', () => {
   withFile([
     run => {
       run({ arrivals: [ordered(3), ordered(1)] })
@@ -61,7 +61,7 @@ it('reads what waits behind a taken row, also what arrived in the same transacti
   ])
 })
 
-it('reads no more ahead than is asked for, and no more than 64 KiB of bodies', () => {
+it('reads no more rows ahead than requested, and at most 64 KiB of bodies', () => {
   withFile([
     run => {
       run({ arrivals: [1, 2, 3, 4].map(index => ordered(index)) })
@@ -87,7 +87,7 @@ it('passes the lease on with a result, so that a crash counts for the event that
       expect(run({ settlements: [complete(head as Lease, second)], take: 5 })).toEqual([])
     },
     (run, rows) => {
-      // Behind an event that has crashed nothing is read ahead, and for a while behind no other.
+      // Nothing is read ahead behind an event that has crashed, nor behind any other for a while.
       const [again] = run({ take: 5 })
       expect(again).toMatchObject({ attempt: 2, event: { id: 'evt_2' }, behind: { rows: [] } })
       expect(rows()).toMatchObject([

@@ -4,11 +4,11 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { BEHIND } from '../schema/states.ts'
 import { BODY_SEQ, Bodies } from './bodies.ts'
 
-/** Limit for the bodies behind one row. */
+/** Limit for the total size of the bodies read ahead behind one row. */
 const MAX_BYTES = 65_536
 /**
- * Time after a crash of an ordered event during which every one runs by itself, so that the next crash counts for the
- * right one.
+ * Time after an ordered event's crash during which nothing is read ahead, so that the next crash counts for the right
+ * event.
  */
 const PAUSE_MS = 60_000
 
@@ -28,7 +28,7 @@ interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly bytes: number | null
 }
 
-/** Reads rows ahead of their turn, so that the events of one key need not wait for a commit each. */
+/** Reads rows ahead, so that a key's events need not each wait for a commit. */
 export class ReadAhead {
   readonly #rows: SqliteStatement
   readonly #orderKey: SqliteStatement
@@ -41,7 +41,7 @@ export class ReadAhead {
     this.#bodies = new Bodies(database)
   }
 
-  /** Called when an ordered event is taken whose last attempt ended with its process. */
+  /** Stops reading ahead for a while. Called for a taken ordered event whose last attempt ended with its process. */
   pause(): void {
     this.#pausedUntil = monotonicMs() + PAUSE_MS
   }
@@ -61,7 +61,7 @@ export class ReadAhead {
     let bytes = 0
     for (const row of found) {
       bytes += row.bytes ?? 0
-      // A redriven one may have to wait for another process.
+      // A redriven row may have to wait for another process.
       if (bytes > MAX_BYTES || row.mark > 0) break
       rows.push(this.#read(row, newToken()))
     }

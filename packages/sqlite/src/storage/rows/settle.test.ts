@@ -18,10 +18,15 @@ const NOTHING: Batch = {
 }
 
 it.each([
-  ['an attempt that never began: it does not count', 4, { begun: false }, { attempts: 2, crashes: 4 }],
-  ['an attempt that had begun: the drain was no crash', 4, { begun: true }, { attempts: 3, crashes: 0 }],
+  ['an attempt that never began, which does not count', 4, { begun: false }, { attempts: 2, crashes: 4 }],
+  ['an attempt that had begun, without counting a crash', 4, { begun: true }, { attempts: 3, crashes: 0 }],
   ['a notification that never began', 5, { begun: false }, { attempts: 2, crashes: 5 }],
-  ['a notification that had begun: another one follows', 5, { begun: true }, { attempts: 2, crashes: 5 }],
+  [
+    'a notification that had begun, so that another one follows',
+    5,
+    { begun: true },
+    { attempts: 2, crashes: 5 },
+  ],
 ])('gives back %s', (_, crashes, release, after) => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')

@@ -13,12 +13,12 @@ interface LeasedRow {
 
 const IS_LEASED = `seq = ? AND token = ? AND state = ${ACTIVE}`
 const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_events WHERE ${IS_LEASED}`
-// Always another number, even when the clock does not advance: other processes watch for the change.
+// Always changes `due`, even if the clock does not advance: other processes watch for the change.
 const RENEW = `UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${IS_LEASED}`
 // Replaces an id that is past its retention.
 const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprint)
   SELECT key, ?, fingerprint FROM ackhook_events WHERE ${IS_LEASED}`
-// Nearly all rows: without an ordering key no other row becomes a head, and nothing else has to be read.
+// Covers nearly all rows: without an ordering key no other row becomes a head, and nothing else must be read.
 const REMEMBER_UNORDERED = `${REMEMBER} AND order_key IS NULL`
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
 const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + 1, token = ?
@@ -32,7 +32,7 @@ const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token =
 const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
   attempts = attempts - ?, crashes = ? WHERE seq = ?`
 
-/** Records the results of attempts. Every change requires the token: a late owner can change nothing. */
+/** Records attempt results. Every change requires the token: a late owner can change nothing. */
 export class Settle {
   readonly #ordering: Ordering
   readonly #counts: Counts
@@ -99,7 +99,7 @@ export class Settle {
 
   #change(settlement: Settlement, { crashes }: LeasedRow, now: number): void {
     const { seq, token } = settlement
-    // A notification is no attempt: it neither counts as one nor starts the count of crashes again.
+    // A notification is no attempt: it does not count as one and does not reset the crash count.
     const isAttempt = crashPolicy(crashes) === 'run'
     switch (settlement.kind) {
       case 'complete':

@@ -10,7 +10,7 @@ import type { ReadAhead } from './read-ahead.ts'
 
 interface Taken {
   readonly row: TakenRow
-  /** True if it has an ordering key. */
+  /** True if the event has an ordering key. */
   readonly isOrdered: boolean
 }
 
@@ -22,7 +22,7 @@ interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly mark: number
   readonly postponed: number
   readonly bodySeq: number
-  /** Time at which it became due. */
+  /** Time at which the row became due. */
   readonly since: number
 }
 
@@ -36,14 +36,14 @@ const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
 const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
   WHERE seq = ?`
-// Nothing changes when the owner has renewed the lease after all.
+// Changes nothing if the owner has renewed the lease after all.
 const PUT_BACK = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, crashes = crashes + 1
   WHERE seq = ? AND state = ${ACTIVE} AND token IS ? AND due = ?`
 const BEGAN_IN_FUTURE = `FROM ackhook_events INDEXED BY ackhook_events_wait_began
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay > ?`
 const IS_CLOCK_SET_BACK = `SELECT 1 ${BEGAN_IN_FUTURE} LIMIT 1`
 const WAIT_FROM_NOW = `UPDATE ackhook_events SET due = ? + delay WHERE seq IN (SELECT seq ${BEGAN_IN_FUTURE} LIMIT ?)`
-/** Limit for one transaction: further rows wait for the next ones. */
+/** Limit for one transaction: further rows wait for the next one. */
 const MAX_RESTARTED = 1000
 const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
 
@@ -85,7 +85,7 @@ export class Take {
     this.#nextDue = database.prepare(NEXT_DUE)
   }
 
-  /** Returns whether {@link rows} would find any, or change one. Only reads. */
+  /** Returns whether {@link rows} would return or change any row. Only reads. */
   isDue({ leaseMs }: StoragePolicy, now: number): boolean {
     return (
       this.#expired.hasAny(leaseMs) ||
@@ -94,7 +94,7 @@ export class Take {
     )
   }
 
-  /** `arrivals`: the refs, by key, of those of this transaction whose bytes need not be read back. */
+  /** Takes rows. `arrivals`: refs by key of this transaction's arrivals, whose bytes need not be read back. */
   rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): Taken[] {
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
     // Bounds each wait to twice its delay, however far the clock is set back.
@@ -105,7 +105,7 @@ export class Take {
     }))
   }
 
-  /** New for every lease. */
+  /** Returns a token that is unique to one lease. */
   newToken({ leaseMs }: StoragePolicy): string {
     return leaseToken(this.#uniqueToken(), leaseMs)
   }
@@ -117,7 +117,7 @@ export class Take {
     return soonestMs === Number.POSITIVE_INFINITY ? undefined : soonestMs
   }
 
-  /** An event that ends its process must not end every next one: it waits longer each time. */
+  /** Puts an event back, with a longer delay after each crash, so that it does not end one process after another. */
   #putBackExpired({ seq, token, due, crashes }: ExpiredLease, policy: StoragePolicy, now: number): void {
     const delayMs = crashDelayMs(crashes + 1, policy)
     this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, delayMs, seq, token, due)
@@ -148,7 +148,7 @@ export class Take {
   }
 }
 
-/** Merges two ordered lists and keeps the first `limit` rows: those that wait longer for a slot go first. */
+/** Merges two ordered lists and keeps the first `limit` rows: those that have waited longer for a slot go first. */
 function merge(
   one: readonly WaitingRow[],
   other: readonly WaitingRow[],

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { Storage } from '../storage.ts'
 
-it('sets what durability rests on, on every connection it opens, whatever was set before', () => {
+it('sets the pragmas that durability requires on every connection, whatever was set before', () => {
   withFolder(folder => {
     const path = join(folder, 'inbox.db')
     const opened: SqliteDatabase[] = []
@@ -23,10 +23,10 @@ it('sets what durability rests on, on every connection it opens, whatever was se
 })
 
 it.each([
-  ['journal_mode = WAL', /journal_mode is 'delete'/],
+  ['journal_mode = WAL', /journal_mode is 'delete', but durability requires 'wal'/],
   ['synchronous = FULL', /synchronous is '0'/],
   ['busy_timeout = 1000', /busy_timeout is '7'/],
-])('refuses a database that does not take %s', (setting, message) => {
+])('refuses a database that ignores %s', (setting, message) => {
   withFolder(folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     database.exec('PRAGMA synchronous = OFF')
@@ -36,7 +36,7 @@ it.each([
   })
 })
 
-it('tries again when another process makes the new file a WAL at that moment', () => {
+it('tries again when another process is switching the new file to WAL', () => {
   withFolder(folder => {
     const database = new DatabaseSync(join(folder, 'inbox.db'))
     const refusals = ['PRAGMA journal_mode = WAL', 'PRAGMA journal_mode = WAL']
@@ -58,7 +58,7 @@ it('tries again when another process makes the new file a WAL at that moment', (
   })
 })
 
-/** SQLite silently ignores what it cannot set. */
+/** Ignores one setting, as SQLite silently does with one that it cannot set. */
 function without(database: SqliteDatabase, setting: string): SqliteDatabase {
   const other = setting.startsWith('busy_timeout') ? 'PRAGMA busy_timeout = 7' : ''
   const isIgnored = (sql: string): boolean => sql === `PRAGMA ${setting}`

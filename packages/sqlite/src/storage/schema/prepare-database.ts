@@ -4,33 +4,33 @@ import { BUSY, sqliteCode } from '../driver/sqlite-errors.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from '../driver/sqlite-version.ts'
 import { createSchema, hasSchema } from './schema.ts'
 
-/** Shorter than the two seconds after which a delivery is refused. */
+/** Busy timeout, shorter than the two seconds after which a delivery is refused. */
 const BUSY_TIMEOUT_MS = 1000
 /**
- * Longer while no delivery waits yet: another process may be reading a long log back in. Shorter than `close` waits for
- * the thread: a process that ends while its driver waits for a lock is aborted by it.
+ * Busy timeout while opening: long, because no delivery waits yet and another process may be recovering a long log.
+ * Shorter than `close` waits for the thread: a process that ends while its driver waits for a lock is aborted.
  */
 const OPEN_TIMEOUT_MS = 4000
-/** 64 MiB of log between checkpoints: with less, most of what is written is checkpoints. */
+/** 64 MiB of log between checkpoints: with less, checkpoints are most of the writing. */
 const CHECKPOINT_PAGES = 16_384
-/** The log gets whole pages, and a handled id changes one of its own. perf: note 30. */
+/** The log stores whole pages, and each handled id changes a page of its own. perf: note 30. */
 const PAGE_BYTES = 4096
-/** A log that grew beyond this, while another process was reading, shrinks to it afterwards. */
+/** A log that grows larger than this while another process reads shrinks to it afterwards. */
 const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /**
- * Sets the pragmas that durability rests on, reads them back, and creates the tables if there are none. Without
- * `create` it throws for a database without tables, and changes nothing in it.
+ * Sets the pragmas that durability requires, reads them back, and creates the tables if there are none. Without
+ * `create`, throws for a database without tables, and leaves it unchanged.
  */
 export function prepareDatabase(database: SqliteDatabase, create = true): void {
-  // Comes before anything that may meet another process: even asking for the version reads the file.
+  // Set before any statement that another process may block: even reading the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
   if (!isNewEnough(version)) {
     refuse(`needs SQLite ${OLDEST_SQLITE} or later; this database is opened with ${version}`)
   }
-  if (!create && !hasSchema(database)) refuse('is not the file of an inbox: it has no tables of sqliteInbox')
-  // Counts only for a file that is still empty.
+  if (!create && !hasSchema(database)) refuse('is not an inbox file: it has no tables of sqliteInbox')
+  // Takes effect only in a file that is still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   useWal(database)
   database.exec('PRAGMA synchronous = FULL')
@@ -52,18 +52,18 @@ function useWal(database: SqliteDatabase): void {
       return
     } catch (error) {
       if (sqliteCode(error) !== BUSY || performance.now() > deadline) throw error
-      // Waits for the other process, as the pragma does not.
+      // Waits for the other process; the pragma does not.
       database.exec('BEGIN IMMEDIATE; ROLLBACK')
     }
   }
 }
 
-/** A database in memory, or on a file system without shared memory, silently keeps another journal mode. */
+/** Reads a pragma back: a database in memory, or on a file system without shared memory, silently keeps another mode. */
 function insist(database: SqliteDatabase, pragma: string, expected: string | number): void {
   const actual = pragmaOf(database, pragma)
   if (actual === expected) return
   refuse(
-    `must be a file on a local disk: ${pragma} is '${String(actual)}' where the promise needs '${expected}'`,
+    `must be a file on a local disk: ${pragma} is '${String(actual)}', but durability requires '${expected}'`,
   )
 }
 

@@ -2,7 +2,7 @@ import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { AT_ONCE, WAITING } from './states.ts'
 
-/** Counts the changes of {@link TABLES}. Kept in a table: `user_version` belongs to the application. */
+/** Version of {@link TABLES}. Stored in a table, because `user_version` belongs to the application. */
 export const SCHEMA_VERSION = 3
 
 const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
@@ -10,18 +10,18 @@ const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_ev
   END;`
 
 /**
- * One row for each event that is not handled. `due` depends on the state: not before, or at once (waiting), leased until
- * (active), failed at (dead). So one index serves all of them. `crashes`: how many attempts, and notifications of
- * `onDeadLetter`, ended with their process, in a row. `mark`: of the last result with one; `postponed`: it waits for
- * that. Those that wait for a time have an index by arrival, for people who look at them, and one by when their wait of
- * `delay` began: where that is in the future, the clock has been set back.
+ * One row per unhandled event. The meaning of `due` depends on the state: not before, or immediately (waiting), leased
+ * until (active), failed at (dead). So one index serves all states. `crashes`: number of consecutive attempts, and
+ * `onDeadLetter` notifications, that ended with their process. `mark`: routing token of the last result with one;
+ * `postponed`: the row waits because of that result. Rows that wait for a time have an index by arrival, for operators,
+ * and one by the start of their wait of `delay`: a start in the future means that the clock has been set back.
  *
- * A body has the `seq` under which its event arrived, which is in `body_seq` once a redrive has given the event another
- * one. It is written once, and the trace context with it: in the row of its event, every lease and retry would write it
+ * A body has the `seq` under which its event arrived. `body_seq` contains it once a redrive has given the event another
+ * `seq`. The body is written once, with the trace context: in the event's row, every lease and retry would write it
  * again. perf: note 31.
  *
- * Of a handled event only the id is kept, in a table of its own without another index: remembering writes one page, and
- * forgetting goes through it in its order, many ids to a page. perf: note 29.
+ * Only the id of a handled event is kept, in a separate table without another index: remembering an id writes one page,
+ * and forgetting goes through the table in order, many ids per page. perf: note 29.
  */
 const TABLES = `
   CREATE TABLE ackhook_events (
@@ -91,8 +91,8 @@ const TO_3 = `
 const UPGRADES = [TO_2, TO_3]
 
 /**
- * Creates the tables in a file that has none, and brings those of an older release up to date. Throws when the file has
- * those of a newer one.
+ * Creates the tables in a file that has none, and upgrades those of an older release. Throws if a newer release has
+ * written the file.
  */
 export function createSchema(database: SqliteDatabase): void {
   if (isCurrent(database)) return
@@ -112,14 +112,14 @@ function changesFrom(version: number | undefined): string {
   return `${UPGRADES.slice(version - 1).join('')} UPDATE ackhook_schema SET version = ${SCHEMA_VERSION};`
 }
 
-/** Many failures have rolled back already; then there is nothing left to roll back. */
+/** Rolls back, unless SQLite has already done so, as it does after many failures. */
 export function rollback(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {}
 }
 
-/** Returns whether it holds tables of an inbox, of whatever release. */
+/** Returns whether the database has the tables of an inbox, of any release. */
 export function hasSchema(database: SqliteDatabase): boolean {
   return readVersion(database) !== undefined
 }
@@ -129,7 +129,7 @@ function isCurrent(database: SqliteDatabase): boolean {
   if (version === undefined || version <= SCHEMA_VERSION) return version === SCHEMA_VERSION
   throw new FaultError({
     kind: 'configuration',
-    message: `was written by a newer release of @ackhook/sqlite (schema ${version}, known up to ${SCHEMA_VERSION}): upgrade this one`,
+    message: `was written by a newer release of @ackhook/sqlite (schema ${version}; this release supports up to ${SCHEMA_VERSION}): upgrade this one`,
   })
 }
 

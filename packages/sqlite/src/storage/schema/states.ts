@@ -4,10 +4,10 @@ export const WAITING = 0
 export const ACTIVE = 1
 /** Waits for another event of its ordering key, which is waiting or active. */
 export const BEHIND = 2
-/** A dead letter. The states before it are those of an event that is not handled yet. */
+/** A dead letter. Lower states are those of unhandled events. */
 export const DEAD = 3
 
-/** The `due` of a waiting row that needs only a slot: no clock that is set back can delay it. */
+/** The `due` of a waiting row that needs only a slot: setting the clock back cannot delay it. */
 export const AT_ONCE = 0
-/** The same, for what goes before everything that waits. */
+/** The `due` of such a row that goes before all other waiting rows. */
 export const FIRST = -1
