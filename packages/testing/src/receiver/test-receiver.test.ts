@@ -105,7 +105,9 @@ test('a refusal for its timestamp says where to pass the clock, unless the test 
   const { error } = await deliver('conversation.resolved')
   expect(error).toMatchObject({
     code: 'timestamp_too_new',
-    message: expect.stringMatching(/ahead of this receiver's clock.* testReceiver\(receiver, \{ secret, clock \}\)\.$/),
+    message: expect.stringMatching(
+      /ahead of this receiver's clock.* testReceiver\(receiver, \{ secret, clock \}\)\.$/,
+    ),
   })
   const old = await deliver('conversation.resolved', {}, { timestamp: 1_700_000_000 })
   expect(old.error).toMatchObject({ message: expect.not.stringContaining('testReceiver(') })
