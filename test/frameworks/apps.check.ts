@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { post } from './behaviour.ts'
+import { post } from './behavior.ts'
 import { type App, runProgram, startApp } from './start-app.ts'
 
 const NEXT = '../node_modules/next/dist/bin/next'

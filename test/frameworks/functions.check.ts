@@ -10,7 +10,7 @@ import { toNodeHandler } from '@ackhook/core/node'
 import { webhooks } from '@ackhook/express'
 import { getRequestListener } from '@hono/node-server'
 import { describe } from 'vitest'
-import { behaves, listen, receiverOf, type Setting } from './behaviour.ts'
+import { behaves, listen, receiverOf, type Setting } from './behavior.ts'
 import { load } from './load.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown

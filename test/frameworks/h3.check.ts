@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { toFetchHandler } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { describe } from 'vitest'
-import { behaves, listen, receiverOf } from './behaviour.ts'
+import { behaves, listen, receiverOf } from './behavior.ts'
 import { load } from './load.ts'
 
 type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { toNodeHandler } from '@ackhook/core/node'
 import { describe } from 'vitest'
-import { behaves, listen, receiverOf } from './behaviour.ts'
+import { behaves, listen, receiverOf } from './behavior.ts'
 import { isInstalled, load } from './load.ts'
 
 interface Context {

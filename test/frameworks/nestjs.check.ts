@@ -3,7 +3,7 @@ import { toNodeHandler } from '@ackhook/core/node'
 import { webhooks as expressWebhooks } from '@ackhook/express'
 import { webhooks as fastifyWebhooks } from '@ackhook/fastify'
 import { describe, onTestFinished } from 'vitest'
-import { behaves, receiverOf, type Setting } from './behaviour.ts'
+import { behaves, receiverOf, type Setting } from './behavior.ts'
 import { load } from './load.ts'
 
 type Decorator = (...target: readonly unknown[]) => void

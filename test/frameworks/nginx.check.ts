@@ -11,7 +11,7 @@ import { dashboard } from '@ackhook/dashboard/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { requireProgram } from '../support/require-program.ts'
-import { SECRET } from './behaviour.ts'
+import { SECRET } from './behavior.ts'
 
 const README = new URL('../../packages/dashboard/README.md', import.meta.url)
 /** The location from the README. */

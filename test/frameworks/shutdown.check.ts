@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { post } from './behaviour.ts'
+import { post } from './behavior.ts'
 import { startApp } from './start-app.ts'
 
 const PATIENT = { timeout: 20_000 }

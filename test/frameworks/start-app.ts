@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
-import { SECRET } from './behaviour.ts'
+import { SECRET } from './behavior.ts'
 import { FOLDER } from './load.ts'
 
 const PATIENT = { timeout: 120_000, interval: 100 }

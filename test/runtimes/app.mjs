@@ -7,7 +7,7 @@ import envelope from '../vectors/envelope.json' with { type: 'json' }
 import header from '../vectors/header.json' with { type: 'json' }
 import request from '../vectors/request.json' with { type: 'json' }
 import timestamp from '../vectors/timestamp.json' with { type: 'json' }
-import { createBehaviour } from './behaviour.mjs'
+import { createBehavior } from './behavior.mjs'
 import { callClient } from './client.mjs'
 import { createLoad } from './load.mjs'
 import { playVectors } from './play-vectors.mjs'
@@ -35,8 +35,8 @@ export function createApp({ secretOf, ...options }) {
   }
   const load = createLoad({ ...options, secretOf })
   app.all('/load/*', c => load.fetch(c.req.raw, c.env, executionOf(c)))
-  const behaviour = createBehaviour({ secretOf })
-  app.all('/behaviour/*', c => behaviour.fetch(c.req.raw, c.env, executionOf(c)))
+  const behavior = createBehavior({ secretOf })
+  app.all('/behavior/*', c => behavior.fetch(c.req.raw, c.env, executionOf(c)))
   app.post('/client', async c => c.json(await callClient(await c.req.json())))
   app.get('/handled', c => c.json(handled))
   app.get('/vectors', async c =>

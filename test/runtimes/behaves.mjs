@@ -3,14 +3,14 @@ import { sign } from '@ackhook/testing'
 const WAIT_MS = 20_000
 const DATA = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
 
-/** Checks output, time limits and contexts of the receivers in `behaviour.mjs`, and returns the faults. */
+/** Checks output, time limits and contexts of the receivers in `behavior.mjs`, and returns the faults. */
 export async function behaves(base, { secret, output, endsWithRequest }) {
   const deliver = async (name, id, by = secret) => {
     const created_at = new Date().toISOString()
     const body = JSON.stringify({ id, type: 'conversation.resolved', created_at, data: DATA })
     const headers = { 'x-service-signature': sign(body, { secret: by }) }
     const signal = AbortSignal.timeout(WAIT_MS)
-    const reply = await fetch(`${base}/behaviour/${name}?request=${id}`, {
+    const reply = await fetch(`${base}/behavior/${name}?request=${id}`, {
       method: 'POST',
       headers,
       body,
@@ -38,7 +38,7 @@ export async function behaves(base, { secret, output, endsWithRequest }) {
   }
 
   const ids = Array.from({ length: 5 }, (_, index) => `evt_context_${index}`)
-  const contexts = async () => (await fetch(`${base}/behaviour/contexts`)).json()
+  const contexts = async () => (await fetch(`${base}/behavior/contexts`)).json()
   // Workers refuse events that would have to wait, and end a request's work with the request.
   if (endsWithRequest) for (const id of ids) await isSoon(async () => (await deliver('context', id)) === 202)
   else await Promise.all(ids.map(id => deliver('context', id)))

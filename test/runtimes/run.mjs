@@ -44,12 +44,12 @@ async function runAll(runtime, server) {
   const { secret } = adapterSuiteOptions
   const overloaded = await overload(server.base, { secret, endsWithRequest: runtime.endsWithRequest })
   report(runtime, 'more events at once than handlers', overloaded)
-  const behaviour = await behaves(server.base, {
+  const behavior = await behaves(server.base, {
     secret,
     output: server.output,
     endsWithRequest: runtime.endsWithRequest,
   })
-  report(runtime, 'output, time limits and contexts', behaviour)
+  report(runtime, 'output, time limits and contexts', behavior)
   report(runtime, 'the client against a server with faults', await callsClient(server.base, runtime))
 }
 

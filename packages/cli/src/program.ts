@@ -41,8 +41,8 @@ function routeOutput(command: Command, terminal: Terminal): void {
     .configureOutput({
       writeOut: text => terminal.out(line(text)),
       writeErr: text => terminal.err(line(text)),
-      getOutHasColors: () => terminal.colours,
-      getErrHasColors: () => terminal.colours,
+      getOutHasColors: () => terminal.colors,
+      getErrHasColors: () => terminal.colors,
     })
   for (const child of command.commands) routeOutput(child, terminal)
 }

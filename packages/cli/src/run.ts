@@ -25,7 +25,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     // Commander has already printed its message. --help and --version are not errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     if (args.includes('--json')) terminal.err(JSON.stringify({ error: messageOf(error) }))
-    else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${messageOf(error)}`)
+    else terminal.err(`${createPaint(terminal.colors).bad('Error:')} ${messageOf(error)}`)
     return EXIT.usage
   }
 }

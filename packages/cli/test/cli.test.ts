@@ -199,9 +199,11 @@ describe('send', () => {
   })
 
   test('suggests the correct spelling of a type, and notes that its data is not published', async () => {
-    const misspelt = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
-    expect(misspelt.err).toContain('no type conversation.resolvd so far; did you mean conversation.resolved?')
-    expect(misspelt.code).toBe(0)
+    const misspelled = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
+    expect(misspelled.err).toContain(
+      'no type conversation.resolvd so far; did you mean conversation.resolved?',
+    )
+    expect(misspelled.code).toBe(0)
     const unknown = await runCli(['send', 'call.started', '--to', receiver.url])
     expect(unknown.err).toContain('call.started has no published data, so its data is empty')
     const own = await runCli(['send', 'call.started', '--to', receiver.url, '--data', '{"n":1}'])
@@ -523,7 +525,7 @@ describe('secrets', () => {
 describe('as a separate process', () => {
   const acknowledged = ['send', 'conversation.resolved', '--to']
 
-  test('it ends by itself with its exit code, and prints no colours without a terminal', async () => {
+  test('it ends by itself with its exit code, and prints no colors without a terminal', async () => {
     const sent = await runProcess([...acknowledged, receiver.url])
     expect(sent).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/202 accepted/) })
     expect(sent.out).not.toContain('\u001b')

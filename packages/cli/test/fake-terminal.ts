@@ -19,7 +19,7 @@ export function fakeTerminal(
     asked,
     out: line => void printed.push(line),
     err: line => void complained.push(line),
-    colours: false,
+    colors: false,
     env: {},
     cwd: process.cwd(),
     stop: new AbortController().signal,

@@ -142,7 +142,7 @@ describe('ackhook inbox with SQLite', () => {
   })
 
   test('a file that does not exist ends with 2 and is not created', async () => {
-    const path = join(folder, 'misspelt.db')
+    const path = join(folder, 'misspelled.db')
     expect(await runCli(['inbox', 'list', '--sqlite', path])).toMatchObject({
       code: 2,
       err: expect.stringContaining('there is no database'),

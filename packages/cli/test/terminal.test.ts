@@ -5,12 +5,12 @@ import { fakeTerminal } from './fake-terminal.ts'
 import { startReceiver } from './receiving-server.ts'
 import { SECRET } from './run-cli.ts'
 
-test('an interactive terminal prompts for the secret, and colours mark the result', async () => {
+test('an interactive terminal prompts for the secret, and colors mark the result', async () => {
   const receiver = await startReceiver(SECRET)
   const advanced: number[] = []
   const terminal = fakeTerminal({
     secret: SECRET,
-    colours: true,
+    colors: true,
     progress: total => ({ advance: () => void advanced.push(total), stop() {} }),
   })
   const code = await run(['send', 'a.b', '--to', receiver.url, '--repeat', '3'], terminal)

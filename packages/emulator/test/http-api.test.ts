@@ -68,7 +68,7 @@ describe('events and deliveries', () => {
       ['limit=0', 'limit'],
       ['after=x', 'after'],
       ['order=type', 'order'],
-      ['colour=red', 'colour'],
+      ['color=red', 'color'],
     ]) {
       const { status, body } = await http.get(`/deliveries?${query}`)
       expect([query, status, body.error?.field]).toEqual([query, 400, field])

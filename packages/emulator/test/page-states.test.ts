@@ -185,13 +185,13 @@ describe('a page', () => {
 
   it('keeps every column at 390 pixels, and disabled buttons look disabled', async () => {
     const page = await open(at('undelivered'), await contextWith({ viewport: { width: 390, height: 800 } }))
-    const colour = () =>
+    const color = () =>
       page.evaluate("getComputedStyle(document.querySelector('button.primary')).backgroundColor")
     await page.getByRole('heading', { name: 'No undelivered events' }).waitFor()
-    const before = await colour()
+    const before = await color()
     await undelivered('evt_1')
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
-    expect(await colour()).not.toBe(before)
+    expect(await color()).not.toBe(before)
     for (const header of await page.getByRole('columnheader').all())
       expect((await header.boundingBox())?.width).toBeGreaterThan(60)
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)

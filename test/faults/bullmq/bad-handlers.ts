@@ -21,8 +21,8 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     const receiver = await start({ options, lease: '30s' })
     const count = scaled(1000)
     for (let index = 0; index < count; index++) {
-      await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behaviour: 'throw' })
-      await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behaviour: 'hang' })
+      await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behavior: 'throw' })
+      await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behavior: 'hang' })
       await platform.deliver(() => receiver.url, `evt_fine_${index}`)
     }
     await until('every event is handled', () => space.read().done.size === count * 3, 120_000)
@@ -42,8 +42,8 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
     const blockMs = Math.max(5000, scaled(40_000))
     const lease = `${blockMs / 5}ms`
     const blocked = await start({ lease })
-    const behaviour = { blockMs, untilDone: true }
-    await platform.deliver(() => blocked.url, 'evt_block', { behaviour })
+    const behavior = { blockMs, untilDone: true }
+    await platform.deliver(() => blocked.url, 'evt_block', { behavior })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
     const other = await start({ lease, steady: true })
     await until('the other process has handled it', () => space.read().done.has('evt_block'), 120_000)
@@ -62,16 +62,16 @@ export function badHandlers(name: EngineName, scaled: (n: number) => number): vo
       ['an event that ends its process every time is dead-lettered, with a call of onDeadLetter', 'exit', 1],
       ['an event that ends its process in onDeadLetter too is dead-lettered anyway', 'exit-always', 3],
     ].slice(0, inFull(2, 1)) as [string, string, number][],
-  )('%s', { timeout: SLOW }, async (_, behaviour, notifications) => {
+  )('%s', { timeout: SLOW }, async (_, behavior, notifications) => {
     const { server, start, platform, space } = await setUp(name)
     // Crashes every time in the full run; a shorter run starts with the count of the crashes that it skips.
     const runs = Math.min(MAX_CRASHES, Math.max(2, scaled(MAX_CRASHES)))
-    const settings = { queue: `exit-${behaviour}` }
+    const settings = { queue: `exit-${behavior}` }
     let receiver = await start(settings)
-    await platform.deliver(() => receiver.url, 'evt_exit', { behaviour })
+    await platform.deliver(() => receiver.url, 'evt_exit', { behavior })
     await receiver.exited
     if (runs < MAX_CRASHES) await server.countStalls(settings.queue, MAX_CRASHES - runs)
-    const crashes = runs + (behaviour === 'exit-always' ? notifications : 0)
+    const crashes = runs + (behavior === 'exit-always' ? notifications : 0)
     for (let crash = 1; crash < crashes; crash++) {
       // The process may take the event, and end, before it listens.
       const next = await start(settings).catch(error => expect(String(error)).toContain('ended with 1'))

@@ -80,7 +80,7 @@ async function liveGrowthWhenFull(
   const idle = await receiver.ask<number>('live')
   const ids = named(`evt_full_${mode}`, CAPACITY * 2)
   // The handlers never end, so all events are still held however long counting takes.
-  await Promise.all(ids.map(id => platform.once(receiver.url, id, { behaviour: 'hang' })))
+  await Promise.all(ids.map(id => platform.once(receiver.url, id, { behavior: 'hang' })))
   const live = await receiver.ask<number>('live')
   const { pending, active } = await receiver.ask<InboxStats>('stats')
   expect(pending + active).toBe(CAPACITY)

@@ -21,7 +21,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     const blockMs = scaled(40_000, 4000)
     const lease = `${blockMs / 4}ms`
     const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
-    await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
+    await platform.deliver(() => blocked.url, 'evt_block', { behavior: { blockMs } })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
     const other = await startReceiver({ mode: 'sqlite', ...space, lease })
     await until('it is handled', () => space.read().done.get('evt_block') === 1, blockMs * 2)
@@ -39,7 +39,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
     const blockMs = scaled(40_000, 10_000)
     const lease = `${Math.max(LEASE_MS, blockMs / 10)}ms`
     const blocked = await startReceiver({ mode: 'sqlite', ...space, lease })
-    await platform.deliver(() => blocked.url, 'evt_block', { behaviour: { blockMs } })
+    await platform.deliver(() => blocked.url, 'evt_block', { behavior: { blockMs } })
     await until('it blocks', () => space.read().begun.get('evt_block') === 1)
     const other = await startReceiver({ mode: 'sqlite', ...space, lease })
     await until('the other process has handled it', () => space.read().done.get('evt_block') === 1, blockMs)
@@ -55,7 +55,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
   it('are not retried forever if they end their process: onDeadLetter runs, and other events are handled', async () => {
     const space = createWorkspace()
     const platform = createPlatform()
-    const receiver = await fallDown({ space, platform, behaviour: 'exit', falls: 5 })
+    const receiver = await fallDown({ space, platform, behavior: 'exit', falls: 5 })
     await platform.deliver(() => receiver.url, 'evt_fine')
     await until('the others are handled', () => space.read().done.get('evt_fine') === 1)
     await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
@@ -72,7 +72,7 @@ describe('handlers that misbehave, on sqliteInbox', { timeout: 900_000 }, () => 
       const space = createWorkspace()
       const platform = createPlatform()
       // Five attempts, and three calls of onDeadLetter, which ends the process too.
-      const receiver = await fallDown({ space, platform, behaviour: 'exit-always', falls: 8 })
+      const receiver = await fallDown({ space, platform, behavior: 'exit-always', falls: 8 })
       await until('it is a dead letter', async () => (await receiver.ask<InboxStats>('stats')).dead === 1)
       expect(space.read().begun.get('evt_exit')).toBe(5)
       expect(space.read().dead.get('evt_exit')).toBe(3)
@@ -134,9 +134,9 @@ describe('handlers that misbehave, if events are not on disk', { timeout: 900_00
     const platform = createPlatform()
     const receiver = await startReceiver({ mode: 'after', ...space, options: { handlerTimeout: '300ms' } })
     const reply = (id: string, data?: object) => platform.once(receiver.url, id, data)
-    const failing = { behaviour: 'throw' }
+    const failing = { behavior: 'throw' }
     expect(await Promise.all([reply('evt_fine'), reply('evt_throw', failing)])).toEqual([200, 500])
-    expect(await reply('evt_hang', { behaviour: 'hang' })).toBe(500)
+    expect(await reply('evt_hang', { behavior: 'hang' })).toBe(500)
     expect(await reply('evt_throw', failing)).toBe(500)
     expect(space.read().begun.get('evt_throw')).toBe(2)
     await stop(receiver)
@@ -152,10 +152,10 @@ describe('handlers that misbehave, if events are not on disk', { timeout: 900_00
     const platform = createPlatform()
     const first = await startReceiver({ mode, ...space })
     // In memory mode, the reply is sent before the handler begins, which ends the process a moment later.
-    expect(await platform.once(first.url, 'evt_exit', { behaviour: 'exit' })).toBe(status)
+    expect(await platform.once(first.url, 'evt_exit', { behavior: 'exit' })).toBe(status)
     expect(await first.exited).toBe(1)
     const next = await startReceiver({ mode, ...space })
-    if (status === undefined) await platform.once(next.url, 'evt_exit', { behaviour: 'exit' })
+    if (status === undefined) await platform.once(next.url, 'evt_exit', { behavior: 'exit' })
     else expect(await next.ask<InboxStats>('stats')).toMatchObject({ pending: 0, active: 0 })
     await until(
       'it has been attempted as often as expected',
@@ -175,8 +175,8 @@ async function retriesThoseThatFail(mode: 'sqlite' | 'memory', count: number): P
   const options = { retry: RETRY, handlerTimeout: '300ms', concurrency: 64 }
   const receiver = await startReceiver({ mode, ...space, options })
   for (let index = 0; index < count; index++) {
-    await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behaviour: 'throw' })
-    await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behaviour: 'hang' })
+    await platform.deliver(() => receiver.url, `evt_throw_${index}`, { behavior: 'throw' })
+    await platform.deliver(() => receiver.url, `evt_hang_${index}`, { behavior: 'hang' })
     await platform.deliver(() => receiver.url, `evt_fine_${index}`)
   }
   const all = count * 3
@@ -195,16 +195,16 @@ async function retriesThoseThatFail(mode: 'sqlite' | 'memory', count: number): P
 interface FallOptions {
   readonly space: Workspace
   readonly platform: Platform
-  readonly behaviour: string
+  readonly behavior: string
   readonly falls: number
 }
 
 /** Delivers an event that ends its process, and restarts the process after each crash. */
-async function fallDown({ space, platform, behaviour, falls }: FallOptions): Promise<ReceiverProcess> {
+async function fallDown({ space, platform, behavior, falls }: FallOptions): Promise<ReceiverProcess> {
   const options = { retry: { ...RETRY, attempts: 3 } }
   const settings = { mode: 'sqlite', ...space, options } as const
   let receiver = await startReceiver(settings)
-  await platform.deliver(() => receiver.url, 'evt_exit', { behaviour })
+  await platform.deliver(() => receiver.url, 'evt_exit', { behavior })
   for (let fall = 0; fall < falls; fall++) {
     expect(await receiver.exited).toBe(1)
     receiver = await startReceiver(settings)

@@ -22,7 +22,7 @@ for (const mode of inFull<readonly Mode[]>(['sqlite', 'memory'], ['memory'])) {
     // Newer Node versions collect the young generation so rarely that this would take minutes.
     const v8Flags = ['--max-semi-space-size=4']
     const receiver = await startReceiver({ mode, ...space, options, v8Flags })
-    const hang = { behaviour: 'hang' }
+    const hang = { behavior: 'hang' }
 
     async function deliver(count: number, idOf: (n: number) => string, status: number): Promise<void> {
       let next = 0

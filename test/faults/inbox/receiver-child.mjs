@@ -61,7 +61,7 @@ function handlerOf(pattern) {
 
 async function handle(event, attempt) {
   write('begin', event.id, attempt)
-  await misbehave(event.data.behaviour, attempt, event.id)
+  await misbehave(event.data.behavior, attempt, event.id)
   if (killAt === 'mid-handler') {
     // Waits long enough for the reply, unless it waits for the handlers.
     await sleep(200)
@@ -73,16 +73,16 @@ async function handle(event, attempt) {
 
 receiver.onDeadLetter(({ delivery }, event) => {
   write('dead', delivery.id)
-  if (event?.data.behaviour === 'exit-always') process.exit(1)
+  if (event?.data.behavior === 'exit-always') process.exit(1)
 })
 
-async function misbehave(behaviour, attempt, id) {
-  if (behaviour === 'throw' && attempt < 3) throw new Error('thrown on purpose')
-  if (behaviour === 'hang' && attempt < 3) await new Promise(() => {})
-  if (behaviour === 'exit' || behaviour === 'exit-always') process.exit(1)
-  if (behaviour?.blockMs > 0 && attempt === 1 && !settings.steady) {
-    const until = performance.now() + behaviour.blockMs
-    while (performance.now() < until || (behaviour.untilDone && !isDone(id))) blockFor(10)
+async function misbehave(behavior, attempt, id) {
+  if (behavior === 'throw' && attempt < 3) throw new Error('thrown on purpose')
+  if (behavior === 'hang' && attempt < 3) await new Promise(() => {})
+  if (behavior === 'exit' || behavior === 'exit-always') process.exit(1)
+  if (behavior?.blockMs > 0 && attempt === 1 && !settings.steady) {
+    const until = performance.now() + behavior.blockMs
+    while (performance.now() < until || (behavior.untilDone && !isDone(id))) blockFor(10)
   }
 }
 

@@ -4,7 +4,7 @@ import { call } from '../kit/api.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
-import { neighbour, useKeys } from '../kit/keys.ts'
+import { neighbor, useKeys } from '../kit/keys.ts'
 import { KeysHint } from '../kit/keys-hint.tsx'
 import { Loading } from '../kit/loading.tsx'
 import { Nothing } from '../kit/nothing.tsx'
@@ -136,7 +136,7 @@ function useLetterKeys(
 ): void {
   const move = (step: 1 | -1) => {
     const keys = paged.list.peek().rows.map(({ key }) => key)
-    current.value = neighbour(keys, current.peek(), step)
+    current.value = neighbor(keys, current.peek(), step)
   }
   const redrive = (key: string) => {
     if (selected !== undefined && !isChanging()) void change(paged, selected, 'redrive', [key])

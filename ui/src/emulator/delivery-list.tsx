@@ -6,7 +6,7 @@ import { confirm } from '../kit/confirm.tsx'
 import { DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
-import { neighbour, useKeys } from '../kit/keys.ts'
+import { neighbor, useKeys } from '../kit/keys.ts'
 import { KeysHint } from '../kit/keys-hint.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { go, setQuery } from '../kit/route.ts'
@@ -65,7 +65,7 @@ export function DeliveryList({ caption, list: { live, onScrolled }, clear, child
   const error = live.error.value
   const move = (step: 1 | -1) => {
     const ids = live.list.peek().rows.map(({ id }) => id)
-    current.value = neighbour(ids, current.value, step)
+    current.value = neighbor(ids, current.value, step)
   }
   useKeys({
     j: () => move(1),

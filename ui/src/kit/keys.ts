@@ -44,7 +44,7 @@ export function useKeys(commands: Readonly<Record<string, () => void>>): void {
 }
 
 /** Returns the key of the row `step` below or above the current one, within the list. */
-export function neighbour(
+export function neighbor(
   keys: readonly string[],
   current: string | undefined,
   step: 1 | -1,

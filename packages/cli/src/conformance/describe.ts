@@ -17,12 +17,12 @@ interface CaseList extends NotRun {
   readonly cases: readonly SuiteCase[]
 }
 
-type Place = Pick<Terminal, 'colours' | 'columns'>
+type Place = Pick<Terminal, 'colors' | 'columns'>
 
 /** Formats failed cases and cases that were not run, with the reasons, and the counts. */
 export function reportLines(report: Report, terminal: Place): readonly string[] {
   const { results, stopped, notRun } = report
-  const paint = createPaint(terminal.colours)
+  const paint = createPaint(terminal.colors)
   const failures = results.filter(({ error }) => error !== undefined)
   const passed = results.length - failures.length
   const seconds = (results.reduce((sum, { ms }) => sum + ms, 0) / 1000).toFixed(1)
@@ -41,7 +41,7 @@ export function reportLines(report: Report, terminal: Place): readonly string[] 
 
 /** Lists each case with its requirements, and the cases that cannot be run. */
 export function caseLines(list: CaseList, terminal: Place): readonly string[] {
-  const paint = createPaint(terminal.colours)
+  const paint = createPaint(terminal.colors)
   return [
     ...list.cases.flatMap(({ id, name, needs }) => [
       `${paint.bold(id)}${needs.length > 0 ? paint.dim(`  needs ${needs.join(', ')}`) : ''}`,

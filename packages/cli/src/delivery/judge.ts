@@ -9,7 +9,7 @@ export interface JudgeOptions {
 }
 
 /** A receiver's verdict on a delivery. `code` is the actual reason, which the reply does not reveal. */
-export interface Judgement {
+export interface Judgment {
   readonly accepted: boolean
   readonly code: string
   readonly detail?: string
@@ -21,8 +21,8 @@ const SILENT = { info() {}, warn() {}, error() {} }
  * Judges a delivery with a real receiver at the time of its arrival, so the verdict is that of production. Throws
  * `ConfigurationError` for secrets or options that every receiver refuses.
  */
-export async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<Judgement> {
-  let refusal: Judgement | undefined
+export async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<Judgment> {
+  let refusal: Judgment | undefined
   const receiver = createReceiver({
     secret: options.secrets,
     tolerance: options.tolerance ?? '5m',

@@ -16,7 +16,7 @@ const EVENT = {
   data: { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'Zoë / ai', note: '<b>' },
 }
 const COMPACT = JSON.stringify(EVENT)
-/** The same event as serialised by senders in other languages. */
+/** The same event as serialized by senders in other languages. */
 const SPACED =
   '{"id": "evt_1", "type": "conversation.resolved", "created_at": "2026-03-01T12:00:00Z", "data": {"conversation_id": "cnv_1", "channel": "whatsapp", "resolved_by": "Zo\\u00eb / ai", "note": "<b>"}}'
 
@@ -80,25 +80,25 @@ test('a good delivery verifies at the time of its arrival, in every unit of t', 
 describe('the body', () => {
   test.each<[string, Mishap, string]>([
     [
-      'parsed by express.json and serialised by JSON.stringify',
+      'parsed by express.json and serialized by JSON.stringify',
       { signed: SPACED, arrived: COMPACT },
-      'body-reserialised',
+      'body-reserialized',
     ],
-    ['pretty-printed on the way', { arrived: JSON.stringify(EVENT, null, 2) }, 'body-reserialised'],
+    ['pretty-printed on the way', { arrived: JSON.stringify(EVENT, null, 2) }, 'body-reserialized'],
     [
       'pretty-printed by the sender',
       { signed: JSON.stringify(EVENT, null, 2), arrived: COMPACT },
-      'body-reserialised',
+      'body-reserialized',
     ],
     [
       'escaped as PHP does',
       { signed: JSON.stringify(EVENT).replaceAll('/', '\\/').replace('ë', '\\u00eb'), arrived: COMPACT },
-      'body-reserialised',
+      'body-reserialized',
     ],
     [
       'escaped as Go does',
       { signed: COMPACT.replace('<b>', '\\u003cb\\u003e'), arrived: COMPACT },
-      'body-reserialised',
+      'body-reserialized',
     ],
     [
       'sorted by key on the way',
@@ -110,7 +110,7 @@ describe('the body', () => {
           type: EVENT.type,
         }),
       },
-      'body-reserialised',
+      'body-reserialized',
     ],
     ['with a newline at the end', { arrived: `${COMPACT}\n` }, 'body-end'],
     ['without its newline', { signed: `${COMPACT}\n`, arrived: COMPACT }, 'body-end'],
@@ -218,11 +218,11 @@ describe('the secret', () => {
     expect(await causes({ signedWith: OTHER, signed: SPACED })).toEqual(['unknown?'])
   })
 
-  test('with a newline and a body that was serialised again: both are found', async () => {
+  test('with a newline and a body that was serialized again: both are found', async () => {
     const secrets = [named(`${SECRET}\n`)]
     expect(await causes({ signed: SPACED, arrived: COMPACT }, { secrets })).toEqual([
       'secret-trailing-white-space',
-      'body-reserialised',
+      'body-reserialized',
     ])
   })
 })

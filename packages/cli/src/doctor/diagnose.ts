@@ -20,7 +20,7 @@ import type { Check, Finding, Guess, Suppose } from './evidence/finding.ts'
 import { proves } from './evidence/proves.ts'
 import { bodyCharset } from './guesses/body-charset.ts'
 import { bodyCompressed } from './guesses/body-compressed.ts'
-import { bodyReserialised } from './guesses/body-reserialised.ts'
+import { bodyReserialized } from './guesses/body-reserialized.ts'
 import { bodyWhiteSpace } from './guesses/body-white-space.ts'
 import { bodyWrapped } from './guesses/body-wrapped.ts'
 import { secretEncoded } from './guesses/secret-encoded.ts'
@@ -66,7 +66,7 @@ const PLAIN: readonly Check[] = [
 const SECRETS: readonly Suppose[] = [secretOther, secretWhiteSpace, secretQuoted, secretEncoded]
 const BODIES: readonly Suppose[] = [
   bodyWhiteSpace,
-  bodyReserialised,
+  bodyReserialized,
   bodyWrapped,
   bodyCharset,
   bodyCompressed,

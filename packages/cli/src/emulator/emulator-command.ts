@@ -53,7 +53,7 @@ function addBehind(
     .addCommand(commandOf(verb, name, terminal, finish))
 }
 
-/** Rejects a misspelt second word, which Commander would parse as an argument of the first. */
+/** Rejects a misspelled second word, which Commander would parse as an argument of the first. */
 function refuseUnknown(command: Command): void {
   const [word] = command.args
   if (word === undefined) return

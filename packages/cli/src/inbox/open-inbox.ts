@@ -15,7 +15,7 @@ type ClusterClass = new (nodes: readonly string[], options: object) => unknown
 /** Uses the inbox installed in the user's project, so that both sides agree on the format. */
 export const openInbox: OpenInbox = async (flags, cwd) => {
   checkFlags(flags)
-  // A misspelt name must not create an inbox, which would show every count as zero.
+  // A misspelled name must not create an inbox, which would show every count as zero.
   const create = false
   const { sqlite, redis, postgres, queue, prefix, schema } = flags
   if (sqlite !== undefined) {

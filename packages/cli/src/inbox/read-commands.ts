@@ -140,7 +140,7 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
       terminal.out(JSON.stringify({ ...counts, ...(lastHour && { lastHour }) }))
       return EXIT.ok
     }
-    const { bad } = createPaint(terminal.colours)
+    const { bad } = createPaint(terminal.colors)
     const rows = [
       ['waiting', String(counts.pending)],
       ['running', String(counts.active)],

@@ -19,7 +19,7 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
     const server = createServer(
-      // Everyone is authorised: only this machine can reach a server on loopback.
+      // Everyone is authorized: only this machine can reach a server on loopback.
       forLoopback(dashboard({ inbox, authorize: _request => role, bodies: flags.bodies ?? false })),
     )
     announce(await openServer(server, HOST, flags.port), flags, terminal)
@@ -45,12 +45,12 @@ function isLoopback({ headers: { host = '' }, socket: { localPort } }: IncomingM
   return [`localhost:${localPort}`, `${HOST}:${localPort}`].includes(host.toLowerCase())
 }
 
-function announce(address: string, flags: UiFlags, { out, colours }: Terminal): void {
+function announce(address: string, flags: UiFlags, { out, colors }: Terminal): void {
   if (flags.json) {
     out(JSON.stringify({ listening: address }))
     return
   }
-  const { bold, dim } = createPaint(colours)
+  const { bold, dim } = createPaint(colors)
   out(`The inbox is at ${bold(address)}`)
   out(dim(flags.readOnly ? 'Read only. Ctrl-C ends.' : 'Ctrl-C ends.'))
 }

@@ -22,8 +22,8 @@ export interface Arrival {
   readonly saved?: string
 }
 
-export function describeArrival(arrival: Arrival, colours: boolean, columns?: number): string[] {
-  const paint = createPaint(colours)
+export function describeArrival(arrival: Arrival, colors: boolean, columns?: number): string[] {
+  const paint = createPaint(colors)
   const { verified, method, url, type = 'no event type', id = 'no id', bytes, code = '' } = arrival
   const mark = verified === undefined ? paint.warn('?') : verified ? paint.good('✓') : paint.bad('✗')
   const verdict =

@@ -69,9 +69,9 @@ class Listener {
   }
 
   #show(arrival: Arrival): void {
-    const { out, colours, columns } = this.#terminal
+    const { out, colors, columns } = this.#terminal
     if (this.#flags.json) out(JSON.stringify({ ...arrival, at: new Date(arrival.at).toISOString() }))
-    else for (const line of describeArrival(arrival, colours, columns)) out(line)
+    else for (const line of describeArrival(arrival, colors, columns)) out(line)
   }
 }
 
@@ -97,13 +97,13 @@ function announce(
   address: string,
   secrets: readonly NamedSecret[],
   flags: ListenFlags,
-  { out, colours }: Terminal,
+  { out, colors }: Terminal,
 ): void {
   if (flags.json) {
     out(JSON.stringify({ listening: address }))
     return
   }
-  const { bold, dim, warn } = createPaint(colours)
+  const { bold, dim, warn } = createPaint(colors)
   out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
   if (secrets.length > 0) out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
   else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Ctrl-C ends.'))

@@ -83,7 +83,7 @@ function report(results: readonly Replayed[], flags: ReplayFlags, terminal: Term
     )
     return
   }
-  const paint = createPaint(terminal.colours)
+  const paint = createPaint(terminal.colors)
   for (const result of results) {
     const answer = printable(
       result.status === undefined ? `no reply: ${result.error}` : `${result.status} ${result.code ?? ''}`,

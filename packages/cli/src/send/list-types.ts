@@ -4,12 +4,12 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
 /** Prints every published or planned event type with example data. */
-export function listTypes({ json }: { readonly json?: boolean }, { out, colours }: Terminal): void {
+export function listTypes({ json }: { readonly json?: boolean }, { out, colors }: Terminal): void {
   if (json) {
     out(JSON.stringify({ types: EVENT_TYPES }))
     return
   }
-  const { bold, dim, warn } = createPaint(colours)
+  const { bold, dim, warn } = createPaint(colors)
   const rows = (published: boolean) =>
     table(
       EVENT_TYPES.filter(one => one.published === published).map(({ type, meaning, data }) => [

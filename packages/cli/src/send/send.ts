@@ -9,7 +9,7 @@ import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { SendFlags } from './send-flags.ts'
 import { showRequests } from './show-requests.ts'
-import { describeSummary, summarise } from './summary.ts'
+import { describeSummary, summarize } from './summary.ts'
 
 const UNCHANGED = '; ackhook emulator send --raw-data keeps it as written'
 
@@ -44,13 +44,13 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
     return EXIT.ok
   }
   const reports = await sendPaced(sender, makeEvent, flags, terminal)
-  const summary = summarise(reports)
+  const summary = summarize(reports)
   if (flags.json) terminal.out(JSON.stringify({ type, to: url, ...summary }))
-  else for (const line of describeSummary(summary, terminal.colours)) terminal.out(line)
+  else for (const line of describeSummary(summary, terminal.colors)) terminal.out(line)
   return summary.sent === flags.repeat && summary.undelivered === 0 ? EXIT.ok : EXIT.failed
 }
 
-/** Warns about a type that is probably misspelt: receivers acknowledge it like any other, and nothing happens. */
+/** Warns about a type that is probably misspelled: receivers acknowledge it like any other, and nothing happens. */
 function adviseOn(type: string, { data }: SendFlags, { err }: Terminal): void {
   if (KNOWN_TYPES.includes(type)) return
   const meant = nearest(type, KNOWN_TYPES)

@@ -21,7 +21,7 @@ export interface Summary {
 
 const SHOWN_IDS = 20
 
-export function summarise(reports: readonly SendReport[]): Summary {
+export function summarize(reports: readonly SendReport[]): Summary {
   const attempts = reports.flatMap(report => report.attempts)
   const replies: Record<string, number> = Object.create(null)
   for (const attempt of attempts) {
@@ -42,8 +42,8 @@ export function summarise(reports: readonly SendReport[]): Summary {
   }
 }
 
-export function describeSummary(summary: Summary, colours: boolean): string[] {
-  const paint = createPaint(colours)
+export function describeSummary(summary: Summary, colors: boolean): string[] {
+  const paint = createPaint(colors)
   const { sent, acknowledged, undelivered, replies, p50Ms, p99Ms } = summary
   const mark = undelivered === 0 && sent > 0 ? paint.good('✓') : paint.bad('✗')
   const events = sent === 1 ? '1 event' : `${sent} events`
@@ -51,8 +51,8 @@ export function describeSummary(summary: Summary, colours: boolean): string[] {
   const lines = [`${mark} ${events} sent, ${acknowledged} acknowledged${lost}`]
   if (sent === 1) lines.push(`  id       ${summary.ids[0]}`)
   for (const [name, count] of Object.entries(replies)) {
-    const colour = /^2/.test(name) ? paint.good : paint.bad
-    lines.push(`  ${String(count).padStart(5)} x  ${colour(printable(name))}`)
+    const color = /^2/.test(name) ? paint.good : paint.bad
+    lines.push(`  ${String(count).padStart(5)} x  ${color(printable(name))}`)
   }
   lines.push(paint.dim(`  replies took ${p50Ms} ms (p50), ${p99Ms} ms (p99)`))
   return [...lines, ...summary.hints.map(hint => `  ${hint}`)]

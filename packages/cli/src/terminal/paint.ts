@@ -1,4 +1,4 @@
-/** A colour for each meaning. Without colours, text stays unchanged. */
+/** A color for each meaning. Without colors, text stays unchanged. */
 export interface Paint {
   good(text: string): string
   bad(text: string): string
@@ -7,9 +7,9 @@ export interface Paint {
   bold(text: string): string
 }
 
-export function createPaint(colours: boolean): Paint {
+export function createPaint(colors: boolean): Paint {
   const style = (open: number, close: number) => (text: string) =>
-    colours ? `\u001b[${open}m${text}\u001b[${close}m` : text
+    colors ? `\u001b[${open}m${text}\u001b[${close}m` : text
   return {
     good: style(32, 39),
     bad: style(31, 39),

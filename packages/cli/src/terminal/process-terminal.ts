@@ -14,7 +14,7 @@ export function processTerminal(): Terminal {
   return {
     out: line => void stdout.write(`${line}\n`),
     err: line => void stderr.write(`${line}\n`),
-    colours: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    colors: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     ...(stdout.isTTY === true && { columns: stdout.columns }),
     env,
     cwd: process.cwd(),

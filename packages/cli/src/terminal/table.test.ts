@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { table } from './table.ts'
 
-test('wide characters and colours keep the columns aligned', () => {
+test('wide characters and colors keep the columns aligned', () => {
   expect(
     table([
       ['ID', 'TYPE'],

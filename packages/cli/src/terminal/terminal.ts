@@ -4,7 +4,7 @@ export interface Terminal {
   out(line: string): void
   /** One line for standard error: everything that is not the result. */
   err(line: string): void
-  readonly colours: boolean
+  readonly colors: boolean
   /** Width of a terminal; none for a pipe or a file. */
   readonly columns?: number | undefined
   readonly env: Readonly<Record<string, string | undefined>>

@@ -33,7 +33,7 @@ export async function verify(path: string, flags: VerifyFlags, terminal: Termina
 }
 
 function describe({ file, type, id, verified, code, findings }: Examined, terminal: Terminal): void {
-  const paint = createPaint(terminal.colours)
+  const paint = createPaint(terminal.colors)
   const about = printable([type, id].filter(Boolean).join(' '))
   terminal.out(
     `${verified ? paint.good('✓') : paint.bad('✗')} ${paint.bold(file)}  ${paint.dim(about)}  ${verified ? paint.good('verifies') : paint.bad(`does not verify: ${code}`)}`,

@@ -29,9 +29,9 @@ receiver.on('conversation.resolved', event => {
   expectTypeOf(event.created_at).toEqualTypeOf<string>()
   expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
   expectTypeOf(event.data.conversation_id).toEqualTypeOf<string>()
-  // @ts-expect-error: misspelt
+  // @ts-expect-error: misspelled
   void event.data.conversation_ID
-  // @ts-expect-error: misspelt
+  // @ts-expect-error: misspelled
   void event.data.resolvedBy
   // @ts-expect-error: no such field of the context
   receiver.on('a.b', (_, context) => void context.attempts)
@@ -62,7 +62,7 @@ receiver.on('test.*', event => {
   expectTypeOf(event.type).toExtend<`test.${string}`>()
   if (event.type === 'test.merged') {
     expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
-    // @ts-expect-error: misspelt
+    // @ts-expect-error: misspelled
     void event.data.mergedId
   } else if (event.type === 'test.other') {
     expectTypeOf(event.data).toEqualTypeOf<{ other: number }>()
@@ -75,7 +75,7 @@ receiver.on('test.*', event => {
       return event.data.merged_id
     case 'test.other':
       return event.data.other
-    // @ts-expect-error: misspelt, or not known
+    // @ts-expect-error: misspelled, or not known
     case 'test.mergd':
       return undefined
     default:
@@ -114,7 +114,7 @@ receiver.on('*', event => {
   if (isEvent(event, 'conversation.resolved')) {
     expectTypeOf(event.data).toEqualTypeOf<ConversationResolvedData>()
     expectTypeOf(event.type).toEqualTypeOf<'conversation.resolved'>()
-    // @ts-expect-error: misspelt
+    // @ts-expect-error: misspelled
     void event.data.resolvedBy
   }
   // @ts-expect-error: not a known type
@@ -134,7 +134,7 @@ receiver.on(['conversation.resolved', 'planet.aligned'] as const, event => {
 // Declaration merging.
 receiver.on('test.merged', event => {
   expectTypeOf(event.data).toEqualTypeOf<{ merged_id: string }>()
-  // @ts-expect-error: misspelt
+  // @ts-expect-error: misspelled
   void event.data.mergedId
 })
 
@@ -149,7 +149,7 @@ const withSchemas = createReceiver({
 withSchemas
   .on('message.delivered', event => {
     expectTypeOf(event.data).toEqualTypeOf<{ message_id: string; count: number }>()
-    // @ts-expect-error: misspelt
+    // @ts-expect-error: misspelled
     void event.data.messageId
   })
   .on('conversation.resolved', event => {
@@ -224,7 +224,7 @@ createReceiver({
 createReceiver({ secret: process.env['SIGNING_SECRET'], tolerance: '5m', retry: { minDelay: '1.5s' } })
 // @ts-expect-error: a secret is needed
 createReceiver({})
-// @ts-expect-error: misspelt
+// @ts-expect-error: misspelled
 createReceiver({ secret, tolerence: '5m' })
 // @ts-expect-error: no unit
 createReceiver({ secret, tolerance: '5' })

@@ -86,7 +86,7 @@ function sourceOf({
   if (receiver !== undefined && !isObject(receiver))
     throw new ConfigurationError(
       'receiver',
-      'must be made by createReceiver(), or by webhooks() of an adapter',
+      "must be made by createReceiver(), or by an adapter's webhooks()",
     )
   if (inbox !== undefined && !isInbox(inbox))
     throw new ConfigurationError('inbox', "must be an inbox, such as sqliteInbox('webhooks.db')")

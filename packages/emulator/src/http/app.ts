@@ -30,8 +30,8 @@ export function createApp(parts: AppParts): Hono {
   app.use('*', async (context, next) => {
     const { method, path } = context.req
     const header = (name: string) => context.req.header(name)
-    const judgement = judgeOrigin({ method, path, header })
-    if (judgement !== undefined) throw toError(judgement)
+    const judgment = judgeOrigin({ method, path, header })
+    if (judgment !== undefined) throw toError(judgment)
     if (token !== undefined && isApi(path) && !hasToken(header('authorization'), token)) {
       throw new EmulatorError('unauthorized', 'send the token as authorization: Bearer')
     }

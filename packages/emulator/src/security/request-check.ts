@@ -8,7 +8,7 @@ export interface RequestFacts {
   header(name: string): string | undefined
 }
 
-export interface Judgement {
+export interface Judgment {
   readonly status: 401 | 403 | 415
   readonly message: string
 }
@@ -21,7 +21,7 @@ export const MESSAGES_PATH = '/v1/messages'
  * Returns the refusal of a request that may come from another site's page. Requests marked as such by a browser are
  * refused. Unmarked unsafe ones need this origin, or headers that another site can send only after a preflight.
  */
-export function judgeOrigin({ method, path, header }: RequestFacts): Judgement | undefined {
+export function judgeOrigin({ method, path, header }: RequestFacts): Judgment | undefined {
   const site = header('sec-fetch-site')
   if (site === 'cross-site' || site === 'same-site') {
     // A link on another site may open the page, which runs no foreign script and cannot be framed.
@@ -56,7 +56,7 @@ export function isOfPlatform(path: string): boolean {
   return path.startsWith('/v1')
 }
 
-function refuse(message: string): Judgement {
+function refuse(message: string): Judgment {
   return { status: 403, message }
 }
 

@@ -195,7 +195,7 @@ test('a started receiver is refused with the name of the function that was calle
     expect.objectContaining({
       code: 'registry_frozen',
       message: expect.stringMatching(
-        /^testReceiver came after .* Call it before start\(\) and before the first/,
+        /^testReceiver was called after .* Call it before start\(\) and before the first/,
       ),
     }),
   )

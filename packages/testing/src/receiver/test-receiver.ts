@@ -118,7 +118,7 @@ function tapUnstarted(...args: Parameters<typeof tapReceiver>): void {
   } catch (cause) {
     if ((cause as { readonly code?: unknown }).code !== 'registry_frozen') throw cause
     const message =
-      'testReceiver came after processing had started. Call it before start() and before the first delivery, once for each receiver.'
+      'testReceiver was called after processing had started. Call it before start() and before the first delivery, once for each receiver.'
     throw new AckhookError('registry_frozen', message, { cause })
   }
 }

@@ -16,9 +16,9 @@ export interface FailedAttempt {
 export function retryDelayMs(
   { number, retryAfterMs }: FailedAttempt,
   random: Random,
-  rules: Pick<DeliveryRules, 'minDelayMs' | 'maxDelayMs' | 'factor' | 'honourRetryAfter'>,
+  rules: Pick<DeliveryRules, 'minDelayMs' | 'maxDelayMs' | 'factor' | 'honorRetryAfter'>,
 ): number {
   const full = Math.min(rules.maxDelayMs, rules.minDelayMs * rules.factor ** (number - 1))
   const backoff = full / 2 + (random() * full) / 2
-  return Math.max(backoff, rules.honourRetryAfter ? (retryAfterMs ?? 0) : 0)
+  return Math.max(backoff, rules.honorRetryAfter ? (retryAfterMs ?? 0) : 0)
 }

@@ -110,7 +110,7 @@ test('a longer Retry-After is honored, in seconds and as a date, and can be igno
     secret,
     clock,
     minDelay: '1s',
-    honourRetryAfter: false,
+    honorRetryAfter: false,
   })
   const retried = (await rude.send(events(1)[0]!)).attempts
   expect(retried[1]!.at - retried[0]!.at).toBeLessThanOrEqual(1000)

@@ -20,7 +20,7 @@ export interface DeliveryOptions {
   /** Time after the first attempt beyond which no attempt starts. Not published; default `'24h'`. */
   readonly retryWindow?: Duration | undefined
   /** Lets a longer `Retry-After` in the reply replace the delay. Not published; default `true`. */
-  readonly honourRetryAfter?: boolean | undefined
+  readonly honorRetryAfter?: boolean | undefined
   /** Format of `t`. Not published; default `'seconds'`. */
   readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601' | undefined
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -39,7 +39,7 @@ export interface DeliveryRules {
   readonly maxDelayMs: number
   readonly factor: number
   readonly retryWindowMs: number
-  readonly honourRetryAfter: boolean
+  readonly honorRetryAfter: boolean
   readonly timestampUnit: 'seconds' | 'milliseconds' | 'iso8601'
   readonly header: string
   readonly scheme: string
@@ -54,7 +54,7 @@ export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
   'maxDelay',
   'factor',
   'retryWindow',
-  'honourRetryAfter',
+  'honorRetryAfter',
   'timestampUnit',
   'header',
   'scheme',
@@ -78,7 +78,7 @@ export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): Del
     maxDelayMs: Math.max(minDelayMs, duration('maxDelay', options.maxDelay ?? '1h', 30 * DAY_MS)),
     factor: atLeastOne(`${prefix}factor`, options.factor ?? 3),
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
-    honourRetryAfter: options.honourRetryAfter ?? true,
+    honorRetryAfter: options.honorRetryAfter ?? true,
     timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'seconds', UNITS),
     header: contract.header,
     scheme: contract.scheme,

@@ -22,7 +22,7 @@ function adviceFor(offMs: number): string {
   if (isWholeHours(offMs)) {
     return 'That is a whole number of hours: some code uses local time as if it were UTC. Compare `date -u` on this machine with the actual time, and check how the sender makes t.'
   }
-  const clock = 'Compare `date -u` on that machine with the actual time and enable time synchronisation (NTP)'
+  const clock = 'Compare `date -u` on that machine with the actual time and enable time synchronization (NTP)'
   if (offMs < 0) return `${clock}.`
   return `${clock}. If the clock is right, the delivery arrived late: it is a replay, or a retry that kept its first timestamp. To accept those, set the option tolerance to the length of the retry window, for example tolerance: '3d' together with retention: '7d'.`
 }

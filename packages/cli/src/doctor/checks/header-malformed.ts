@@ -1,7 +1,7 @@
 import type { Facts } from '../evidence/facts.ts'
 import type { Finding } from '../evidence/finding.ts'
 
-/** Recognises the known ways to get `t=<timestamp>,v1=<64 hexadecimal digits>` wrong. */
+/** Recognizes the known ways to get `t=<timestamp>,v1=<64 hexadecimal digits>` wrong. */
 export function headerMalformed({ headerName, headerLines, scheme, code }: Facts): Finding | undefined {
   if (code !== 'signature_malformed') return undefined
   const value = headerLines[0] ?? ''

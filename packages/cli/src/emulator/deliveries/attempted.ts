@@ -56,7 +56,7 @@ export function reportDeliveries(
   json: boolean | undefined,
   terminal: Terminal,
 ): number {
-  const { out, colours } = terminal
+  const { out, colors } = terminal
   const acknowledged = deliveries.filter(one => one.state === 'acknowledged').length
   const exitCode = acknowledged === deliveries.length ? EXIT.ok : EXIT.failed
   if (json) {
@@ -65,7 +65,7 @@ export function reportDeliveries(
   }
   const others = deliveries.length - acknowledged
   if (deliveries.length > SHOWN) {
-    const { good, bad } = createPaint(colours)
+    const { good, bad } = createPaint(colors)
     out(`${others === 0 ? good('✓') : bad('✗')} ${deliveries.length} sent, ${acknowledged} acknowledged`)
   }
   const shown =

@@ -20,9 +20,9 @@ export function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }
 /** Formats a delivery after an attempt, in one line if it fits. */
 export function deliveryLine(
   delivery: DeliveryView,
-  { colours, columns = Number.POSITIVE_INFINITY }: Pick<Terminal, 'colours' | 'columns'>,
+  { colors, columns = Number.POSITIVE_INFINITY }: Pick<Terminal, 'colors' | 'columns'>,
 ): string {
-  const { good, bad, warn, dim } = createPaint(colours)
+  const { good, bad, warn, dim } = createPaint(colors)
   const { state, type, event, id, attempts, nextAttemptAt } = delivery
   const mark = state === 'acknowledged' ? good('✓') : state === 'pending' ? warn('…') : bad('✗')
   const tries = attempts > 1 ? ` (attempt ${attempts})` : ''

@@ -27,7 +27,7 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
     if (flags.body) terminal.out(detail.body.text)
     else if (flags.curl) terminal.out(lastRequestOf(detail))
     else if (flags.json) terminal.out(JSON.stringify(detail))
-    else for (const line of describe(detail, createPaint(terminal.colours))) terminal.out(line)
+    else for (const line of describe(detail, createPaint(terminal.colors))) terminal.out(line)
     return EXIT.ok
   })
 }

@@ -9,9 +9,9 @@ import { filterOf } from './filter-of.ts'
 /** Formats the result of a wait. */
 export function waitLines(
   { met, count, deliveries }: WaitResult,
-  { flags, terminal: { colours, columns } }: Typed<WaitFlags>,
+  { flags, terminal: { colors, columns } }: Typed<WaitFlags>,
 ): readonly string[] {
-  const { good, bad } = createPaint(colours)
+  const { good, bad } = createPaint(colors)
   const mark = met ? good('✓') : bad('✗')
   const isIdle =
     flags.idle === true || (flags.count === undefined && Object.keys(filterOf(flags)).length === 0)

@@ -5,9 +5,9 @@ import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Formats an endpoint, with the reason for its health. */
-export function describeEndpoint(endpoint: EndpointView, { colours }: Terminal): readonly string[] {
+export function describeEndpoint(endpoint: EndpointView, { colors }: Terminal): readonly string[] {
   const { workspace, url, secret, previousSecretUntil, categories, types, paused, health } = endpoint
-  const { good, warn } = createPaint(colours)
+  const { good, warn } = createPaint(colors)
   const { status, reason, attempts, failures } = health
   const failed = attempts === 0 ? 'no attempts yet' : `${failures} of ${attempts} attempts failed`
   return table([

@@ -10,7 +10,7 @@ export function endpointResultLines(
 ): readonly string[] {
   const lines = describeEndpoint(endpoint, terminal)
   if (secret === null) return lines
-  const { bold } = createPaint(terminal.colours)
+  const { bold } = createPaint(terminal.colors)
   return [
     ...lines,
     '',

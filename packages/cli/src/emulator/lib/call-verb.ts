@@ -86,8 +86,8 @@ interface Page {
   readonly next: string | null
 }
 
-function noteMore({ next = null }: Partial<Page>, { err, colours }: Terminal): void {
-  if (next !== null) err(createPaint(colours).dim(`There are more: --after ${next}`))
+function noteMore({ next = null }: Partial<Page>, { err, colors }: Terminal): void {
+  if (next !== null) err(createPaint(colors).dim(`There are more: --after ${next}`))
 }
 
 function queryNames(route: RouteName): readonly string[] {

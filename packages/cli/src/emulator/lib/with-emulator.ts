@@ -35,7 +35,7 @@ export async function withEmulator(
       ? `${error.message}. ${NO_ENDPOINT}`
       : error.message
     if (flags.json) terminal.err(JSON.stringify({ error: message }))
-    else terminal.err(`${createPaint(terminal.colours).bad('Error:')} ${printable(message)}`)
+    else terminal.err(`${createPaint(terminal.colors).bad('Error:')} ${printable(message)}`)
     return EXIT.failed
   }
 }

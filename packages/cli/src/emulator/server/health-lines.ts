@@ -5,8 +5,8 @@ import { table } from '../../terminal/table.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Formats the number of deliveries in each state, and warnings. */
-export function healthLines({ counts, warnings }: EmulatorHealth, { colours }: Terminal): readonly string[] {
-  const { good, warn } = createPaint(colours)
+export function healthLines({ counts, warnings }: EmulatorHealth, { colors }: Terminal): readonly string[] {
+  const { good, warn } = createPaint(colors)
   return [
     ...table(Object.entries(counts).map(([state, count]) => [state, String(count)])),
     '',

@@ -6,9 +6,9 @@ import type { Terminal } from '../../terminal/terminal.ts'
 /** Formats every setting: published ones first, then the guesses. */
 export function settingsLines(
   { settings, categories }: SettingsView,
-  { colours, columns }: Terminal,
+  { colors, columns }: Terminal,
 ): readonly string[] {
-  const { bold, warn } = createPaint(colours)
+  const { bold, warn } = createPaint(colors)
   const rows = (published: boolean) =>
     table(
       settings

@@ -93,7 +93,7 @@ async function announce(
   { url, api, secret: made }: Emulator,
   { to, port, json }: StartFlags,
   given: NamedSecret | undefined,
-  { out, colours }: Terminal,
+  { out, colors }: Terminal,
 ): Promise<void> {
   const health = `${url}/_emulator/v1/health`
   // A given secret is already stored at its source.
@@ -102,7 +102,7 @@ async function announce(
     out(JSON.stringify({ ready: url, health, to: to ?? null, secret: secret ?? null }))
     return
   }
-  const { bold, dim, warn } = createPaint(colours)
+  const { bold, dim, warn } = createPaint(colors)
   const app = to ?? (await appOf(api))
   const rows = [
     ['  page', bold(url)],
@@ -137,8 +137,8 @@ function sourceOf(given: NamedSecret | undefined, isNew: boolean): string {
 }
 
 function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {
-  const { out, err, colours } = terminal
-  const { good, warn, dim } = createPaint(colours)
+  const { out, err, colors } = terminal
+  const { good, warn, dim } = createPaint(colors)
   if (json) {
     return {
       delivery: delivery => out(JSON.stringify({ delivery })),

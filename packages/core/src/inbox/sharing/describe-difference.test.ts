@@ -15,12 +15,12 @@ it('returns nothing if all handle the same types', () => {
 it('names the difference, the queue and the namespace', () => {
   const text = describeDifference(published(['a.b', 'c.*'], true), [published(['a.b', '*'])], where)
   expect(text).toContain(
-    "queue 'webhooks' handle different types: 'c.*', 'onUnhandled' here and not in all others, '*' only in others.",
+    "queue 'webhooks' handle different types: not all others handle 'c.*', 'onUnhandled', and this one does not handle '*'.",
   )
   expect(text).toContain("namespace 'eu'")
   expect(
     describeDifference(published([]), [published(['a'])], { location: undefined, namespace: () => '' }),
-  ).toContain("on this inbox handle different types: nothing here and not in all others, 'a' only in others.")
+  ).toContain("on this inbox handle different types: this one does not handle 'a'. Events wait")
 })
 
 it('is short however many handlers there are, and however long their names', () => {

@@ -17,8 +17,12 @@ export function describeDifference(
   // Lists patterns that some other process lacks, such as an older one during a deployment.
   const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
   if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
+  const differences = [
+    ...(onlyHere.length > 0 ? [`not all others handle ${listOf(onlyHere)}`] : []),
+    ...(onlyThere.length > 0 ? [`this one does not handle ${listOf(onlyThere)}`] : []),
+  ]
   const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'
-  return `Processes on ${location} handle different types: ${listOf(onlyHere)} here and not in all others, ${listOf(onlyThere)} only in others. Events wait for the process with the more specific handler. During a deployment this is expected. Two services need a file or queue each: sharing one, with one namespace (here ${where}), each treats the other's ids as duplicates.`
+  return `Processes on ${location} handle different types: ${differences.join(', and ')}. Events wait for the process with the more specific handler. During a deployment this is expected. Two services need a file or queue each: sharing one, with one namespace (here ${where}), each treats the other's ids as duplicates.`
 }
 
 function namesOf({ patterns, onUnhandled }: PublishedHandlers): readonly string[] {
@@ -26,7 +30,6 @@ function namesOf({ patterns, onUnhandled }: PublishedHandlers): readonly string[
 }
 
 function listOf(names: readonly string[]): string {
-  if (names.length === 0) return 'nothing'
   const named = names
     .slice(0, MOST_NAMED)
     .map(name => `'${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}'`)

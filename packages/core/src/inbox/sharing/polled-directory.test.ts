@@ -101,7 +101,7 @@ describe('processes that handle different types', () => {
       code: 'handlers_differ',
       message: expect.stringContaining("queue 'shared'"),
     })
-    expect(notice?.message).toMatch(/'a\.b' only in others.*namespace 'eu'/)
+    expect(notice?.message).toMatch(/does not handle 'a\.b'.*namespace 'eu'/)
     expect(more).toEqual([])
     expect(other.logger.lines).toMatchObject([{ level: 'warn', fields: { code: 'handlers_differ' } }])
   })

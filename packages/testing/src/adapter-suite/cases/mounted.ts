@@ -110,14 +110,14 @@ interface Seen {
   readonly bodies: (Uint8Array | Refusal)[]
 }
 
-interface Behaviour extends Partial<BodyLimits> {
+interface Behavior extends Partial<BodyLimits> {
   readonly fails?: boolean
 }
 
 /** Mounts one of the suite's receivers and passes its requests to `test`. */
 export async function withMounted(
   mount: Mount,
-  { fails = false, maxBytes = 65_536, timeoutMs = 2000 }: Behaviour,
+  { fails = false, maxBytes = 65_536, timeoutMs = 2000 }: Behavior,
   test: (url: string, seen: Seen) => Promise<void>,
 ): Promise<void> {
   const seen: Seen = { requests: [], bodies: [] }

@@ -6,7 +6,7 @@ const storage = AsyncLocalStorage && new AsyncLocalStorage()
 const never = () => new Promise(() => {})
 
 /** Creates typical receivers for behavior that shows only on the runtime itself: its output, timers and contexts. */
-export function createBehaviour({ secretOf }) {
+export function createBehavior({ secretOf }) {
   const contexts = {}
   const secret = ({ env }) => secretOf(env)
   const receivers = {
@@ -26,7 +26,7 @@ export function createBehaviour({ secretOf }) {
     }),
   }
   return {
-    /** `path` is `/behaviour/<name>`. */
+    /** `path` is `/behavior/<name>`. */
     async fetch(request, env, execution) {
       const { pathname, searchParams } = new URL(request.url)
       const [, , name] = pathname.split('/')

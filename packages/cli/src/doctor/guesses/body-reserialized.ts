@@ -3,7 +3,7 @@ import type { Guess } from '../evidence/finding.ts'
 import { ESCAPES, LAYOUTS, ORDERS } from './write-json.ts'
 
 /** Assumes that the body was parsed and rewritten as other bytes of the same JSON. Tries every common JSON style. */
-export function bodyReserialised({ text }: Facts): readonly Guess[] {
+export function bodyReserialized({ text }: Facts): readonly Guess[] {
   let value: unknown
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''))
@@ -27,8 +27,8 @@ export function bodyReserialised({ text }: Facts): readonly Guess[] {
 
 function guessOf(signed: string, style: string): Guess {
   return {
-    cause: 'body-reserialised',
+    cause: 'body-reserialized',
     body: new TextEncoder().encode(signed),
-    text: `The body was parsed and serialised again before it was verified: the signed body is the same event, written ${style}. The signature covers bytes, not values. Give the receiver the raw body: mount the webhook route above app.use(express.json()), and never pass JSON.stringify(req.body).`,
+    text: `The body was parsed and serialized again before it was verified: the signed body is the same event, written ${style}. The signature covers bytes, not values. Give the receiver the raw body: mount the webhook route above app.use(express.json()), and never pass JSON.stringify(req.body).`,
   }
 }
