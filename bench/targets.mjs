@@ -113,7 +113,7 @@ function redis({ claims, bytes, http }) {
     ...Object.entries(claims).map(([inFlight, { speed }]) =>
       atLeast(`redisStore, ${inFlight} in flight: claims/s ÷ SET NX PX`, 0.9, speed),
     ),
-    atMost('redisStore: bytes of Redis a remembered id', 120, bytes),
+    atMost('redisStore: bytes of Redis per remembered id', 120, bytes),
     atLeast('redisStore over HTTP, 64 connections: requests/s ÷ memoryStore', 0.7, http.speed),
   ]
 }
@@ -160,9 +160,9 @@ function start({ importMs, coldStartMs }) {
 
 function memory({ ids, hour, flat: resident }) {
   return [
-    atMost('memoryStore, 1,000,000 ids: bytes an id', 190, ids.bytes),
+    atMost('memoryStore, 1,000,000 ids: bytes per id', 190, ids.bytes),
     atMost('memoryStore, 1,000,000 ids: ns a claim and its completion', 3000, ids.ns),
-    atMost("heap after an hour's traffic: bytes an event", 190, hour.bytesPerEvent),
+    atMost("heap after an hour's traffic: bytes per event", 190, hour.bytesPerEvent),
     ...flat(resident),
   ]
 }

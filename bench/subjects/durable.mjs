@@ -19,7 +19,7 @@ export async function measureDurable({ quick }) {
     return {
       markdown: [
         '## Durable inboxes',
-        `2 KB bodies. Redis ${redis.version} with an append-only file flushed every second, PostgreSQL ${postgres.version} as it is shipped, both on the same machine.`,
+        `2 KB bodies. Redis ${redis.version} with an append-only file flushed every second, PostgreSQL ${postgres.version} with its default settings, both on the same machine.`,
         sqlite.markdown,
         slowDisk.markdown,
         onRedis.markdown,

@@ -34,7 +34,7 @@ export async function measureForget({ quick }) {
   const perId = median(writtenPerId(found))
   const head = ['', 'handled/s', 'CPU µs', 'p50 ms', 'p99 ms', 'bytes written', 'ids/s', 'speed', 'CPU']
   return {
-    markdown: `## Forgetting in SQLite\n\nEvents of 2 KB accepted and handled, 32 at a time, while ids are forgotten. CPU and bytes written are those of one event; forgetting wrote ${showNumber(perId)} bytes an id.\n\n${table(head, rows)}`,
+    markdown: `## Forgetting in SQLite\n\nEvents of 2 KB accepted and handled, 32 at a time, while ids are forgotten. CPU and bytes written are those of one event; forgetting wrote ${showNumber(perId)} bytes per id.\n\n${table(head, rows)}`,
     figures: { speed: ratioOf('perSecond'), cpu: ratioOf('cpuUs'), perId },
   }
 }

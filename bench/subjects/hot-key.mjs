@@ -48,7 +48,7 @@ export async function measureHotKey({ quick }) {
     ...[low, middle, high].map(showNumber),
   ])
   return {
-    markdown: `## One ordering key\n\nEvents of 500 bytes that wait, handled a second, with 16 slots.\n\n${table(['', 'min', 'median', 'max'], rows)}`,
+    markdown: `## One ordering key\n\nWaiting events of 500 bytes handled per second, with 16 slots.\n\n${table(['', 'min', 'median', 'max'], rows)}`,
     figures,
   }
 }

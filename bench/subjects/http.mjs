@@ -28,7 +28,7 @@ const STARTS = { within: 0.025, fewest: 8, most: 24, seconds: 150 }
 const FEW_STARTS = { most: 5 }
 const HEAD = [
   '',
-  'CPU µs a request',
+  'CPU µs per request',
   'CPU hand-written ÷ CPU',
   'requests/s',
   '÷ hand-written',
@@ -37,7 +37,7 @@ const HEAD = [
   'RSS MB',
   'RSS ÷ hand-written',
 ]
-const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load in separate processes. ${placement} "Hand-written" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, the reply that ours gives), "alone" the framework answering 204 to the same requests. CPU: processor time of the server for each request, garbage collection included, while all servers of the table's cell are loaded at once on one processor. Requests/s and p99: with that processor for itself. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
+const ABOUT = `One process of each receiver, 32 connections, acknowledged before work; servers and load run in separate processes. ${placement} "Hand-written" is an expert's receiver on the same framework (raw body, HMAC, tolerance, \`JSON.parse\`, bounded sets of ids, the same reply as ours), "alone" is the framework replying 204 to the same requests. CPU: processor time of the server for each request, including garbage collection, while all servers of a table cell are loaded at once on one processor. Requests/s and p99: each server alone on that processor. Ratios are geometric means over starts with their 95 % interval; "undecided": wider than ±5 %.`
 
 /**
  * Compares processor time and requests per second over HTTP with an expert's hand-written receiver on one framework.

@@ -42,7 +42,7 @@ async function measurePerEvent(seconds) {
     await server.stop()
   }
   const head = ['', 'events', 'RSS MB under load', 'MB held after it', 'bytes held an event, second half']
-  return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember up to a million ids, and what they hold grows by them and by nothing else: by doublings.\n\n${table(head, rows)}`
+  return `### Under load\n\n\`node:http\`, 2 KB bodies, ${seconds} s of load. Both remember up to a million ids. Their memory, typed arrays included, grows only with these, by doubling.\n\n${table(head, rows)}`
 }
 
 /** Sums heap and buffers, which are not part of the heap. */

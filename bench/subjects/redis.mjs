@@ -23,7 +23,7 @@ export async function measureRedis({ quick }) {
     return {
       markdown: [
         '## Redis',
-        `Redis ${redis.version} on the same machine, ioredis. CPU: processor time of client and server together for each claim, as a ratio to the bare command; other load on the machine disturbs it less than a rate.`,
+        `Redis ${redis.version} on the same machine, ioredis. CPU: processor time of client and server together per claim, as a ratio to the bare command. Other load on the machine affects it less than a rate.`,
         alone.markdown,
         memory.markdown,
         http.markdown,
@@ -95,7 +95,7 @@ async function bytesPerId({ client }) {
   await client.flushall()
   return {
     bytes,
-    markdown: `Redis memory a remembered id, at ${count.toLocaleString('en-GB')} ids: ${bytes} bytes.`,
+    markdown: `Redis memory per remembered id, at ${count.toLocaleString('en-GB')} ids: ${bytes} bytes.`,
   }
 }
 
@@ -137,7 +137,7 @@ async function overHttp({ url }, quick) {
     row('redisStore, two processes', two, showDecided(found.ratioOf('perSecond', two, memory))),
   ]
   return {
-    markdown: `Over HTTP, \`node:http\`, 2 KB, 64 connections to each process. Sender, Redis and receivers share the cores, so two processes show what a shared store allows and not what two machines do:\n\n${table(['', 'requests/s', 'ratio', 'p99 ms'], rows)}`,
+    markdown: `Over HTTP, \`node:http\`, 2 KB, 64 connections to each process. Sender, Redis and receivers share the cores, so two processes show what a shared store allows, not what two machines achieve:\n\n${table(['', 'requests/s', 'ratio', 'p99 ms'], rows)}`,
     figures: { speed },
   }
 }

@@ -29,7 +29,7 @@ export async function measureScale({ quick }) {
   return {
     markdown: [
       '## Scale',
-      'Requests over HTTP by connections, and then microseconds for one delivery in process, 300 B, handler included, and its ratio to the first row of each table.',
+      'Requests over HTTP by connections, then microseconds for one delivery in process (300 B, handler included) and its ratio to the first row of each table.',
       ...Object.values(tables).map(one => one.markdown),
     ].join('\n\n'),
     figures: Object.fromEntries(Object.entries(tables).map(([name, one]) => [name, one.figures])),

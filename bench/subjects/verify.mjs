@@ -28,7 +28,7 @@ export async function measureVerify({ quick, bodies }) {
   return {
     markdown: [
       '## Verify and parse, in process',
-      `Processor time a call, divided by the fastest correct way; lower is better. ${rounds.length} processes, in each of which the contenders take turns of a millisecond. The ratio is the geometric mean over the processes with its 95 % interval; "undecided": wider than ±5 %.`,
+      `Processor time per call, divided by that of the fastest correct way; lower is better. ${rounds.length} processes, each with turns of a millisecond for every contender. The ratio is the geometric mean over the processes with its 95 % interval; "undecided": wider than ±5 %.`,
       `### Verify and parse\n\n${whole.table}`,
       '### Verification alone',
       `"${NATIVE}" calls only the OpenSSL functions for a signature, on prepared bytes, and reads, copies and compares nothing. No verification in JavaScript can be faster.`,

@@ -37,7 +37,7 @@ export async function measureWorkers({ quick }) {
     return {
       markdown: [
         '## Several processes, one backlog',
-        `Events/s of a backlog whose handlers take ${CPU_MS} ms of processor time, with the ratio to one process, on ${CORES} cores. Bodies of 2 KB. The share is what the server takes of the cores beside two processes.`,
+        `Events/s of a backlog whose handlers take ${CPU_MS} ms of processor time, with the ratio to one process, on ${CORES} cores. Bodies of 2 KB. The share is the server's part of the cores while two processes run.`,
         table(
           head,
           found.map(([name, { cells, serverShare }]) => [

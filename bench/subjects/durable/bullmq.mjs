@@ -52,10 +52,10 @@ export async function measureBullmq({ engine, server, quick }) {
   return {
     markdown: [
       `### ${parts.title}, accepting`,
-      'Against a bare `queue.add` with a job id, nothing handled meanwhile.',
+      'Compared with a bare `queue.add` with a job id; nothing is handled meanwhile.',
       accepting.markdown,
       `### ${parts.title}, processing`,
-      'Events that wait in the queue, against a bare worker with the same bodies.',
+      'Waiting events, compared with a bare worker with the same bodies.',
       processing.markdown,
     ].join('\n\n'),
     figures: { accepting: accepting.figures, processing: processing.figures },

@@ -28,7 +28,7 @@ export async function measureSqlite(folder, quick) {
   raw.close()
   await thread.close()
   return {
-    markdown: `### SQLite, accepting\n\nfsync before each acknowledgement, nothing handled meanwhile. The raw ways write with the same driver: a transaction for each event, and all events of one turn of the event loop in one, both on the main thread; and a transaction for each event in a thread, with one message there and one back.\n\n${markdown}`,
+    markdown: `### SQLite, accepting\n\nfsync before each acknowledgement; nothing is handled meanwhile. The raw ways write with the same driver: one transaction per event or per turn of the event loop, both on the main thread; and one transaction per event in a thread, with a message to it and one back.\n\n${markdown}`,
     figures: {
       perSecond: steps[64].intervalOf('perSecond', OURS),
       toGroupCommit: steps[64].ratioOf('perSecond', OURS, TOGETHER),

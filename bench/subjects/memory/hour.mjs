@@ -27,10 +27,10 @@ export async function measureHour() {
     '',
     'events',
     ...[15, 30, 45, 60].map(minute => `heap MB after ${minute} min`),
-    'bytes an event',
+    'bytes per event',
   ]
   return {
-    markdown: `### One hour's traffic\n\n50 events a second for an hour, in process, the clock run ahead; heap above that of the idle receiver. An id whose time is over goes when its room is needed, at a million ids unless \`memoryStore({ maxIds })\` says otherwise: a shorter retention alone does not make the heap smaller.\n\n${table(head, rows)}`,
+    markdown: `### One hour's traffic\n\n50 events a second for an hour, in process, with an accelerated clock; heap above that of the idle receiver. An expired id is removed when its space is needed, at a million ids unless \`memoryStore({ maxIds })\` sets another limit: a shorter retention alone does not reduce the heap.\n\n${table(head, rows)}`,
     figures: { bytesPerEvent: whole.heap.at(-1) / whole.events, events: whole.events },
   }
 }

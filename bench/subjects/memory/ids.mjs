@@ -21,7 +21,7 @@ export async function measureIds(quick) {
     name === SET ? '1' : showRatio(found.ratioOf('ns', name, SET)),
   ])
   return {
-    markdown: `### Remembered ids\n\nAt 1,000,000 ids of 22 characters, their text included. Processor time. The second million pushes the first one out.\n\n${table(['', 'bytes an id', 'ns an id', '÷ Set'], rows)}`,
+    markdown: `### Remembered ids\n\nAt 1,000,000 ids of 22 characters, their text included. Processor time. The second million pushes the first one out.\n\n${table(['', 'bytes per id', 'ns per id', '÷ Set'], rows)}`,
     figures: { bytes: found.intervalOf('bytes', FULL), ns: found.intervalOf('ns', FULL) },
   }
 }
