@@ -129,7 +129,7 @@ function post(action: Change, body: ChangeRequest): Promise<ChangeReport> {
 }
 
 function summary(action: Change, { changed, missed }: Omit<ChangeReport, 'next'>): string {
-  const reason = `could not be ${DONE[action]}: no longer there, or the inbox is full`
+  const reason = `could not be ${DONE[action]}: no longer there${action === 'redrive' ? ', or the inbox is full' : ''}`
   const rest = missed === 0 ? '' : ` ${countOf(missed)} ${reason}.`
   return `${countOf(changed)} ${DONE[action]}.${rest}`
 }

@@ -38,7 +38,7 @@ export interface DeliveryView {
   readonly origin: string | null
   /** Id of the message that the event is about. */
   readonly message: string | null
-  /** Reason why it was skipped, replayed or discarded. */
+  /** Reason why it was skipped, replayed, discarded or left undelivered. */
   readonly reason: string | null
   /** Size of the event in bytes. */
   readonly bytes: number

@@ -41,7 +41,7 @@ export interface DeliveryRow {
   /** Id of the delivery that this one repeats. */
   readonly origin: string | null
   readonly message: string | null
-  /** Reason why it was skipped, replayed or discarded. */
+  /** Reason why it was skipped, replayed, discarded or left undelivered. */
   readonly reason: string | null
   readonly bytes: number
   /** Name of its random draws, which makes them independent of other replies. */

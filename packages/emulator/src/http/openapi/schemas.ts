@@ -64,7 +64,7 @@ const delivery: Readonly<Record<string, Schema>> = {
   lastError: orNull(text),
   origin: { ...orNull(text), description: 'Id of the delivery that this one repeats' },
   message: { ...orNull(text), description: 'Id of the message that the event is about' },
-  reason: { ...orNull(text), description: 'Why it was skipped, replayed or discarded' },
+  reason: { ...orNull(text), description: 'Why it was skipped, replayed, discarded or left undelivered' },
   bytes: { type: 'integer', minimum: 0 },
 }
 
