@@ -12,7 +12,7 @@ export async function measureStart({ quick }) {
   return {
     markdown: [
       '## Start',
-      'Milliseconds that Ackhook adds. The import: in a new process that has already imported Express. The cold start: from the start of workerd to the reply to the first delivery, compared with bare Hono, which ignores the request's content.',
+      "Milliseconds that Ackhook adds. The import: in a new process that has already imported Express. The cold start: from the start of workerd to the reply to the first delivery, compared with bare Hono, which ignores the request's content.",
       table(
         ['', 'added, ms', 'without', 'with'],
         [
