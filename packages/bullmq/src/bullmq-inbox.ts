@@ -38,7 +38,7 @@ import { Stats } from './stats.ts'
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
-  'BullMQ on Redis cannot run the events of one key one at a time, since ending one and starting the next would be two steps; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at'
+  "BullMQ on Redis cannot run a key's events one at a time, because it cannot end one and start the next in a single step; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at"
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent or to a server that is waking up. */
 const START_MS = 5000
@@ -50,7 +50,7 @@ const MIGRATION_MS = 60_000
 /**
  * The durable inbox for many machines: BullMQ on Redis or PostgreSQL. A 2xx is sent only after the server has stored
  * the event, as durably as the server's own settings allow. With `concurrency: 0` a process only receives; a process
- * whose receiver is never mounted only runs handlers. Throws `ConfigurationError`.
+ * whose receiver is never mounted only runs handlers. Throws `ConfigurationError` for a wrong option.
  *
  * @example
  * const hooks = webhooks({ secret, inbox: bullmqInbox({ connection: 'redis://localhost:6379' }) })

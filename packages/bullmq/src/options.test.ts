@@ -100,7 +100,7 @@ describe('an unset variable is refused if a client would connect to its default 
     expect(() => bullmqInbox(options as BullmqInboxOptions)).toThrow(
       expect.objectContaining({
         option,
-        message: expect.stringMatching(/set its variable.*#unset-variables/),
+        message: expect.stringMatching(/set its environment variable.*#unset-variables/),
       }),
     )
   })

@@ -39,7 +39,7 @@ export interface BullmqInboxOptions {
   /**
    * Time without a sign of life after which a worker's events go to another one: BullMQ's `lockDuration`. Renewed while
    * handlers run. A dead process's events run again after at most one and a quarter times this; a process whose event
-   * loop is blocked keeps its events for at least four fifths of it. Default `'11s'`: 14 s and 8.8 s.
+   * loop is blocked keeps its events for at least four fifths of it. Default `'11s'`, and so 14 s and 8.8 s.
    */
   readonly lease?: Duration | undefined
   /** Limit of `events` events per `per`, for all workers together: BullMQ's `limiter`. */
@@ -147,7 +147,7 @@ function postgresOf(postgres: PostgresPool | PostgresConnectionOptions): Postgre
 function checkPoolSize(postgres: object | string): void {
   const { max } = { ...Object(postgres), ...Object(postgres)['options'] }
   if (max === undefined || max >= 2) return
-  throw new ConfigurationError('postgres', `must have a pool of at least two connections; got max: ${max}`)
+  throw new ConfigurationError('postgres', `must allow at least two connections; got max: ${max}`)
 }
 
 /** The options that locate a server and a place in it. Any of `complete` makes `parts` unnecessary. */
@@ -180,7 +180,7 @@ function requireAddress(option: string, connection: object, { complete, parts, w
   if (empty === undefined) return
   throw new ConfigurationError(
     `${option}.${empty}`,
-    `is ${given[empty] === '' ? 'an empty text' : describeError(given[empty])}, so the client would connect to its default: set its variable, or leave it out`,
+    `is ${given[empty] === '' ? 'an empty string' : describeError(given[empty])}, so the client would connect to its default: set its environment variable, or leave it out`,
     { page: 'unset-variables' },
   )
 }
@@ -201,7 +201,7 @@ function redisAddress(address: unknown): string {
   if (typeof address === 'string' && /^rediss?:\/\//.test(address)) return address
   throw new ConfigurationError(
     'connection',
-    "must begin with redis:// or rediss://; a PostgreSQL address goes into the option 'postgres'",
+    "must begin with redis:// or rediss://; a PostgreSQL address belongs in the option 'postgres'",
   )
 }
 

@@ -47,7 +47,7 @@ const FIXES: readonly (readonly [codes: RegExp, replies: RegExp | undefined, fix
     // Undefined table or function: BullMQ's are in another schema.
     /^42(?:P01|883)$/,
     undefined,
-    "put BullMQ's schema in the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq",
+    "put BullMQ's schema into the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq",
   ],
   [
     /^28(?:P01|000)$/,
@@ -88,7 +88,7 @@ function fixOf(cause: unknown): string {
   // `pg` gives this error no code.
   if (message === 'The server does not support SSL connections') return FIXES[3]![2]
   if (message === 'Connection terminated due to connection timeout') {
-    return 'check that it runs and that the option `postgres` leads to it; if so, update `pg`: versions before 8.3.3 may fail to connect'
+    return 'check that it runs and that the option `postgres` points to it; if so, update `pg`: versions before 8.3.3 may fail to connect'
   }
   const found = FIXES.find(
     ([codes, replies]) =>
@@ -96,6 +96,6 @@ function fixOf(cause: unknown): string {
   )
   return (
     found?.[2] ??
-    'check that it runs, and that the option `connection` or `postgres` leads to it, with TLS only if the server uses it'
+    'check that it runs, and that the option `connection` or `postgres` points to it, with TLS only if the server uses it'
   )
 }

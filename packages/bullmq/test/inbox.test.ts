@@ -120,7 +120,7 @@ describe.each([
   })
 
   test.each([
-    ['an empty text', () => ''],
+    ['an empty string', () => ''],
     ['an object without a text form', () => Object.create(null)],
     ['an error that cannot be read', () => UNREADABLE],
     ['a zero character', () => 'a\0b'],
@@ -179,10 +179,10 @@ describe.each([
       const deliveries = Array.from({ length: count }, () => aDelivery())
       // PostgreSQL stores no zero character. Redis does.
       deliveries[1] = aDelivery({ namespace: '\0' })
-      // A sender repeats a delivery that a slow machine did not answer in time, although it may be stored.
+      // A sender repeats a delivery that a slow machine did not respond in time, although it may be stored.
       const outcomeOf = async (delivery: Delivery): Promise<string> => {
         const answer = await inbox.accept(delivery)
-        const isLate = answer.outcome === 'unavailable' && /did not answer within/.test(String(answer.cause))
+        const isLate = answer.outcome === 'unavailable' && /did not respond within/.test(String(answer.cause))
         if (isLate) return outcomeOf(delivery)
         return answer.outcome === 'duplicate' ? 'accepted' : answer.outcome
       }

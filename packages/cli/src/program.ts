@@ -49,7 +49,7 @@ function routeOutput(command: Command, terminal: Terminal): void {
 
 const HELP = `
 Secret:
-  SIGNING_SECRET            the signing secret of the endpoint
+  SIGNING_SECRET            the endpoint's signing secret
   SIGNING_SECRET_2 ... _9   the other secrets during a rotation
   --secrets-file <file>     reads them from a file, such as .env
 

@@ -198,7 +198,7 @@ describe('conformance cannot start', () => {
     [['--store', 'throws.mjs'], 'throws.mjs cannot be loaded: 1'],
     [['--store', 'empty.mjs'], 'empty.mjs must export open: see https://'],
     [['--inbox', 'store.mjs'], 'store.mjs must export capabilities: see https://'],
-    [['--store', 'store.mjs', '--body-limit', '5'], '--body-limit is for --url'],
+    [['--store', 'store.mjs', '--body-limit', '5'], '--body-limit is only for --url'],
     [['--store', 'store.mjs', '--case', 'store.claim.fre'], 'there is no case store.claim.fre; did you'],
     [['--url', 'http://127.0.0.1:1/'], 'nothing responds at http://127.0.0.1:1/'],
   ])('%s', async (args, complaint) => {

@@ -473,9 +473,7 @@ describe('the endpoint', () => {
     const { run } = await startEmulator(['--attempts', '1'])
     expect(await run('endpoint')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(
-        /no endpoint\. Set the address of your app: npx ackhook emulator endpoint set/,
-      ),
+      err: expect.stringMatching(/no endpoint\. Set your app's address: npx ackhook emulator endpoint set/),
     })
     const made = await run('endpoint', 'set', '--to', await brokenReceiver(), '--category', 'call')
     expect(made.out).toMatch(/categories +call\n/)
@@ -575,7 +573,7 @@ describe('faults, the clock, settings and statistics', () => {
     await run('wait', '--idle')
     expect(receiver.handled).toHaveLength(1)
     expect((await run('show', 'evt_1')).out).toMatch(
-      /^attempt 1 .* 503, fault on purpose: answered\n[\s\S]*^attempt 2 .* 202 accepted$/m,
+      /^attempt 1 .* 503, injected fault: answered\n[\s\S]*^attempt 2 .* 202 accepted$/m,
     )
     expect((await run('faults')).out).toContain('No faults are set')
     expect(await run('faults', 'set', 'answer=soon')).toMatchObject({

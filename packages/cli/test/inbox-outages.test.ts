@@ -89,7 +89,7 @@ test.each([
     const sockets = new Set<Socket>()
     silent.on('connection', socket => sockets.add(socket))
     await expect(check(`${kind}://127.0.0.1:${port}`)).rejects.toThrow(
-      /\(the server did not answer within 1200 ms\): check that the server runs/,
+      /\(the server did not respond within 1200 ms\): check that the server runs/,
     )
     for (const socket of sockets) socket.destroy()
     silent.close()
@@ -107,7 +107,7 @@ test.each([
 test('the first reason for a host with several addresses is shown, and the cause of a timeout', () => {
   const refused = new Error('connect ECONNREFUSED ::1:6379')
   expect(reasonOf(new AggregateError([refused, new Error('other')]))).toBe(refused.message)
-  const late = Object.assign(new Error('stats did not answer within 5000 ms', { cause: refused }), {
+  const late = Object.assign(new Error('stats did not respond within 5000 ms', { cause: refused }), {
     name: 'DeadlineError',
   })
   expect(reasonOf(late)).toBe(refused.message)

@@ -165,9 +165,9 @@ describe('ackhook inbox with SQLite', () => {
 })
 
 test.each([
-  [['--sqlite', 'x.db', '--queue', 'q'], '--queue is for --redis and --postgres'],
-  [['--postgres', 'postgres://127.0.0.1/app', '--prefix', 'p'], '--prefix is for --redis'],
-  [['--redis', 'redis://127.0.0.1', '--schema', 's'], '--schema is for --postgres'],
+  [['--sqlite', 'x.db', '--queue', 'q'], '--queue is only for --redis and --postgres'],
+  [['--postgres', 'postgres://127.0.0.1/app', '--prefix', 'p'], '--prefix is only for --redis'],
+  [['--redis', 'redis://127.0.0.1', '--schema', 's'], '--schema is only for --postgres'],
 ])('ackhook inbox %j names the option that does not belong there', async (place, message) => {
   expect(await runCli(['inbox', 'stats', ...place])).toMatchObject({
     code: 2,

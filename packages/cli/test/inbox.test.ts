@@ -378,11 +378,11 @@ test('redrive and discard accept either ids or --all', async () => {
 test('stats counts, for people and for programs', async () => {
   const { run } = await setUp('evt_1')
   expect((await run(['stats'])).out.split('\n')).toEqual([
-    'waiting    0',
-    'running    0',
+    'pending    0',
+    'active     0',
     'dead       1',
     'oldest     0 s',
-    'last hour  1 received, 0 handled, 1 died: as many wait as an hour ago',
+    'last hour  1 received, 0 handled, 1 dead-lettered: the queue stayed the same',
   ])
   expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({
     ...{ pending: 0, active: 0, dead: 1 },
@@ -393,9 +393,9 @@ test('stats counts, for people and for programs', async () => {
 test('an inbox that does not respond is an error with advice and without its address', async () => {
   const { run, opened } = await setUp()
   opened.stats = async () => {
-    throw new Error('stats did not answer within 5000 ms')
+    throw new Error('stats did not respond within 5000 ms')
   }
   const error = await run(['stats', '--redis', 'redis://:password@127.0.0.1:1']).catch(String)
-  expect(error).toMatch(/does not work: stats did not answer.*does its server run/)
+  expect(error).toMatch(/does not work: stats did not respond.*does its server run/)
   expect(error).not.toContain('password')
 })

@@ -16,7 +16,7 @@ test('an interactive terminal prompts for the secret, and colors mark the result
   const code = await run(['send', 'a.b', '--to', receiver.url, '--repeat', '3'], terminal)
   await receiver.close()
   expect(code).toBe(0)
-  expect(terminal.asked).toEqual(['Signing secret of the endpoint'])
+  expect(terminal.asked).toEqual(["The endpoint's signing secret"])
   expect(terminal.printed[0]).toContain('\u001b[32m✓')
   expect(advanced).toEqual([3, 3, 3])
   expect([...terminal.printed, ...terminal.complained].join()).not.toContain(SECRET)

@@ -82,7 +82,7 @@ function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
     throw misconfigured('baseUrl', 'must be the address of the API, such as https://api.example.com')
   }
   if (`${url.username}${url.password}${url.search}${url.hash}` !== '') {
-    throw misconfigured('baseUrl', 'must have no user, no query and no fragment')
+    throw misconfigured('baseUrl', 'must not contain a user, a query or a fragment')
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
     throw misconfigured(

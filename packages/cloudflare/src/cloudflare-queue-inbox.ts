@@ -16,7 +16,7 @@ export interface CloudflareQueueInboxOptions {
    * deliver an event twice.
    */
   readonly store?: DedupeStore | undefined
-  /** Time for which a claim holds without renewal, and so for which a dead Worker's events wait. Default `'60s'`. */
+  /** How long a claim lasts without renewal, and so how long a dead Worker's events wait. Default `'60s'`. */
   readonly lease?: Duration | undefined
 }
 

@@ -14,7 +14,7 @@ export interface DurableObjectStoreOptions {
 
 /**
  * Creates a store of handled ids in Durable Objects of the class `EventIds`, shared by every Worker that binds the class.
- * Each call is one step of one object, and uses its machine's clock. A failed call rejects, and the event waits.
+ * Each call is one atomic step of one object, by its machine's clock. A failed call rejects, and the event waits.
  *
  * Throws `ConfigurationError` for a wrong binding or option.
  *

@@ -57,7 +57,7 @@ describe('the overview', () => {
 })
 
 describe('whether the queue grows', () => {
-  it('is shown with the events received and ended, and the last error of a waiting event', async () => {
+  it('is shown with the events received and ended, and the last error of a pending event', async () => {
     const letters = withLetters()
     letters.broken = false
     let release = (): void => {}
@@ -70,8 +70,8 @@ describe('whether the queue grows', () => {
     letters.inbox.stats = () => ({ ...stats, waitingError: 'TypeError: <b>x</b> of the CRM' })
     const at = await serve(letters, { redact: text => text.replace('the CRM', '[hidden]') })
     const page = await open(at)
-    await page.getByText('In the last hour, 2 arrived and 0 ended: the queue grew by 2.').waitFor()
-    await page.getByRole('img', { name: 'Waiting or running, by minute: 2 now, 2 peak' }).waitFor()
+    await page.getByText('In the last hour, 2 were received and 0 ended: the queue grew by 2.').waitFor()
+    await page.getByRole('img', { name: 'Pending or active, by minute: 2 now, 2 peak' }).waitFor()
     await page.getByText('TypeError: <b>x</b> of [hidden]').waitFor()
   })
 })

@@ -57,7 +57,7 @@ test('only subscribed categories and types are sent; other events are skipped wi
   const { deliveries } = await emulator.api.deliveries.list({ state: 'skipped' })
   expect(deliveries.map(one => one.reason)).toEqual([
     'the endpoint has not subscribed to conversation events',
-    'the endpoint filters call.missed out',
+    "the endpoint's types do not include call.missed",
   ])
   await emulator.api.endpoints.put({ categories: null, types: null })
   await emulator.api.send('call.missed')

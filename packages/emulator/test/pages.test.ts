@@ -348,7 +348,7 @@ it('an endpoint is set, paused, resumed and gets a new secret, which is shown on
   await vi.waitFor(async () =>
     expect((await emulator.api.endpoints.get()).categories).toEqual(['conversation', 'message']),
   )
-  await button(page, 'Rotate the secret').click()
+  await button(page, 'Rotate secret').click()
   await button(page, /^Rotate$/).click()
   const shown = await page.getByText(/SIGNING_SECRET=/).innerText()
   expect(shown).toMatch(/SIGNING_SECRET=\S{16,}/)

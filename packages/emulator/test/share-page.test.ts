@@ -19,7 +19,7 @@ test('a delivery can be shared: its exact request as a file, and copies of its i
   onTestFinished(() => context.close())
   const { page, problems } = await openPage(context, `${emulator.url}/#/deliveries/${id}`)
   const saving = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Save the request' }).click()
+  await page.getByRole('button', { name: 'Save request' }).click()
   const saved = await saving
   expect(saved.suggestedFilename()).toBe(`${id}.json`)
   expect(JSON.parse(readFileSync(await saved.path(), 'utf8'))).toEqual(
@@ -30,7 +30,7 @@ test('a delivery can be shared: its exact request as a file, and copies of its i
     ['Copy id', /^evt_share$/],
     ['Copy event', /"price":1\.10/],
     ['Copy link', new RegExp(`#/deliveries/${id}$`)],
-    ['Copy the command', new RegExp(`^${command} --at ${emulator.url}$`)],
+    ['Copy command', new RegExp(`^${command} --at ${emulator.url}$`)],
   ] as const) {
     await page.locator('main').getByRole('button', { name: label, exact: true }).first().click()
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toMatch(expected)

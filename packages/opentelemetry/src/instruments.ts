@@ -37,13 +37,13 @@ export function createInstruments(meter: Meter): Instruments {
       unit: '{message}',
       description: 'Events accepted.',
     }),
-    handling: seconds('messaging.process.duration', "One attempt of an event's handlers.", DURATION_S),
+    handling: seconds('messaging.process.duration', 'Duration of one attempt.', DURATION_S),
     lag: seconds('ackhook.lag', "Time from an event's created_at to the end of its handlers.", LAG_S),
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
     rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
-    redriven: count('ackhook.redriven', '{message}', 'Dead letters that were run again on a dashboard.'),
-    discarded: count('ackhook.discarded', '{message}', 'Dead letters that were deleted on a dashboard.'),
+    redriven: count('ackhook.redriven', '{message}', 'Dead letters redriven on a dashboard.'),
+    discarded: count('ackhook.discarded', '{message}', 'Dead letters discarded on a dashboard.'),
     incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
   }
 }

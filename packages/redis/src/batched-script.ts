@@ -120,7 +120,7 @@ export class BatchedScript {
   }
 
   #expire(command: Command): void {
-    this.#fail(command, new Error(`redisStore.${this.#script.name} did not answer in time`))
+    this.#fail(command, new Error(`redisStore.${this.#script.name} did not respond in time`))
   }
 
   #fail(command: Command, failure: unknown): void {

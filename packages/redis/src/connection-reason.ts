@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.ts'
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
 /** Messages of ioredis and of this package about commands that got no reply. */
 const NO_ANSWER =
-  /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request|\S+ did not answer )/
+  /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request|\S+ did not respond )/
 
 type Listener = (error: Error) => void
 

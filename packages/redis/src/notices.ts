@@ -12,7 +12,7 @@ export function mayEvict(policy: string): StoreNotice {
 export function policyUnknown(error: unknown): StoreNotice {
   return {
     code: 'redis_policy_unknown',
-    message: `Redis' maxmemory-policy could not be read (${reasonOf(error)}). Make sure that it is noeviction, or remembered ids may be evicted.`,
+    message: `The maxmemory-policy of Redis could not be read (${reasonOf(error)}). Make sure that it is noeviction, or remembered ids may be evicted.`,
   }
 }
 

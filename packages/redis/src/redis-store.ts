@@ -24,7 +24,7 @@ const RECHECK_POLICY_MS = 60_000
 
 /**
  * Creates a store of handled ids in Redis, shared by every process that uses the same Redis and prefix. Each call is
- * one atomic step on one key, uses Redis' clock, and settles within `timeout` whatever the client's settings. A failed
+ * one atomic step on one key, uses the server's clock, and settles within `timeout` whatever the client's settings. A failed
  * call rejects with an `AckhookError` of code `store_unavailable`, and the sender gets 503.
  *
  * Throws `ConfigurationError` for a wrong option or client.

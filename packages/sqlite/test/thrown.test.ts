@@ -20,7 +20,7 @@ const INDESCRIBABLE = {
   }),
   'a proxy that was revoked': revoked(),
   'a symbol': Symbol('thrown'),
-  'an empty text': '',
+  'an empty string': '',
   undefined,
 }
 

@@ -22,7 +22,7 @@ export interface SqsInboxOptions {
    * event twice.
    */
   readonly store?: DedupeStore | undefined
-  /** Time for which a claim holds without renewal, and so for which a dead process's events wait. Default `'60s'`. */
+  /** How long a claim lasts without renewal, and so how long a dead process's events wait. Default `'60s'`. */
   readonly lease?: Duration | undefined
   /**
    * Polls the queue from this process. Default `true`, except on AWS Lambda, which calls `toSqsHandler` instead. A
@@ -130,7 +130,7 @@ function longestHandler(isFifo: boolean, polls: boolean): readonly [number, stri
   if (isFifo)
     return [
       HOUR_MS,
-      'must be less than an hour: a FIFO queue hides an event for at most 12 hours, including the delay after it',
+      'must be less than an hour: a FIFO queue hides an event for at most 12 hours, including its retry delay',
     ]
   return [11 * HOUR_MS, 'must be less than 11 hours: SQS hides an event for at most 12 hours']
 }

@@ -3,7 +3,7 @@ import { inspectReceiver } from '@ackhook/core/spi'
 import { settle } from './settle.ts'
 import type { SqsInbox } from './sqs-inbox.ts'
 
-/** Batch with which Lambda calls a function. */
+/** Batch that Lambda passes to a function. */
 export interface SqsBatch {
   readonly Records: readonly SqsRecord[]
 }
@@ -19,7 +19,7 @@ export interface SqsRecord {
   }
 }
 
-/** Reply that names the messages that SQS is to keep. */
+/** Reply that names the messages that SQS must keep. */
 export interface SqsBatchResponse {
   readonly batchItemFailures: { readonly itemIdentifier: string }[]
 }
@@ -29,7 +29,7 @@ export type SqsHandler = (batch: SqsBatch) => Promise<SqsBatchResponse>
 
 /**
  * Turns a receiver into a Lambda function behind its queue. It runs a batch's events, `concurrency` at a time, and those of
- * a FIFO group one after another. The reply names the messages that SQS is to keep, so the event source needs
+ * a FIFO group one after another. The reply names the messages that SQS must keep, so the event source needs
  * `FunctionResponseTypes: [ReportBatchItemFailures]`: without it, Lambda deletes them.
  *
  * @example
@@ -73,7 +73,7 @@ const NOT_SQS = 'must be sqsInbox(…): no other inbox gets events from SQS'
 const POLLS = 'must be false with toSqsHandler: Lambda polls the queue itself'
 const ONLY_RECEIVES = 'must not be 0 in the function that handles events'
 const FIFO_BATCH =
-  "An event failed, so the events behind it in its FIFO group and batch were given back without an attempt. SQS counts that as one: set the event source's BatchSize to 1."
+  "An event failed, so the events behind it in its FIFO group were returned to the queue without an attempt. SQS counts that as an attempt: set the event source's BatchSize to 1."
 
 /** Groups a batch. On a standard queue each message is its own group, even if group ids make it a fair queue. */
 function groupsOf(records: readonly SqsRecord[], isFifo: boolean): readonly (readonly SqsRecord[])[] {

@@ -34,7 +34,7 @@ export function LastHour({ minutes, depth }: LastHourProps) {
           ])}
         />
         <Chart
-          title="Waiting or running"
+          title="Pending or active"
           minutes={minutes}
           series={[
             { name: 'now', tone: 'wait', total: depth },
@@ -54,7 +54,7 @@ function verdictOf(minutes: readonly Minute[]): string {
     sumOf(minutes, 'deadLettered'),
   ]
   const growth = received - handled - dead
-  const came = `In the last hour, ${formatCount(received)} arrived and ${formatCount(handled + dead)} ended`
+  const came = `In the last hour, ${formatCount(received)} were received and ${formatCount(handled + dead)} ended`
   if (growth === 0) return `${came}: the queue stayed the same.`
   return growth > 0
     ? `${came}: the queue grew by ${formatCount(growth)}.`

@@ -39,7 +39,7 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
       )}
       {stats.waitingError !== undefined && (
         <p class="note wait">
-          Last error of a waiting event: <span class="mono">{inOneLine(stats.waitingError)}</span>
+          Last error of a pending event: <span class="mono">{inOneLine(stats.waitingError)}</span>
         </p>
       )}
       {throughput !== undefined &&
@@ -82,7 +82,7 @@ const SERIES = [
 function Processes({ processes }: { readonly processes: readonly LiveProcess[] }) {
   return (
     <section class="panel" aria-labelledby="processes">
-      <h2 id="processes">Processes on this inbox</h2>
+      <h2 id="processes">Processes using this inbox</h2>
       {processes.length === 0 && <p class="quiet">None at the moment.</p>}
       {processes.map(one => (
         <LiveProcessLine key={one.id} process={one} />

@@ -112,7 +112,7 @@ function Exchange({ attempt }: { readonly attempt: Attempt }) {
           <div class="bar">
             <h3>Reply</h3>
             <div class="push">
-              <CopyButton label="Copy the reply" text={() => `${headOf(attempt)}\n\n${replyBody.text}`} />
+              <CopyButton label="Copy reply" text={() => `${headOf(attempt)}\n\n${replyBody.text}`} />
             </div>
           </div>
           <Source label={`Head of reply ${number}`} text={headOf(attempt)} />

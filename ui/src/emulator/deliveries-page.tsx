@@ -21,7 +21,7 @@ export function DeliveriesPage() {
         <h1>Deliveries</h1>
         <div class="bar push">
           <Fresh live={list.live} />
-          <CopyButton label="Copy the command" text={() => commandOf(['list'], filterHere())} />
+          <CopyButton label="Copy command" text={() => commandOf(['list'], filterHere())} />
           <button type="button" aria-pressed={list.isPaused} onClick={() => list.pause(!list.isPaused)}>
             {list.isPaused ? 'Resume' : 'Pause'}
           </button>

@@ -205,10 +205,10 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       <CopyButton label="Copy id" text={() => event} />
       <CopyButton label="Copy event" text={() => body.text} />
       <CopyButton label="Copy link" text={() => location.href} />
-      <CopyButton label="Copy the command" text={() => commandOf(['show', id])} />
+      <CopyButton label="Copy command" text={() => commandOf(['show', id])} />
       {curl !== undefined && <CopyButton label="Copy as cURL" text={() => curl} />}
       <button type="button" disabled={log.length === 0} onClick={save}>
-        Save the request
+        Save request
       </button>
     </div>
   )

@@ -79,7 +79,7 @@ function Foot({ health }: { readonly health: Resource<EmulatorHealth> }) {
     <>
       <Badge tone={connected.value ? 'good' : 'wait'}>{connected.value ? 'live' : 'connecting'}</Badge>
       <div>{health.data.value?.version}</div>
-      <div>An emulator, not the platform. Unpublished behavior is a guess, and marked.</div>
+      <div>An emulator, not the platform. Unpublished behavior is a guess, and marked as one.</div>
     </>
   )
 }

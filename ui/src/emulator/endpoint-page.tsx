@@ -98,7 +98,7 @@ function Endpoint({ workspace, endpoint, reload }: EndpointProps) {
             {endpoint.paused ? 'Resume' : 'Pause'}
           </button>
           <button type="button" onClick={() => void rotate(change, path)}>
-            Rotate the secret …
+            Rotate secret …
           </button>
         </div>
       )}
@@ -150,7 +150,7 @@ function Secret({ secret }: { readonly secret: Signal<string | null> }) {
   return (
     <div class="note wait bar">
       <span>
-        Shown only this once. Set it where your app runs: <code>SIGNING_SECRET={shown}</code>
+        Shown only once. Set it where your app runs: <code>SIGNING_SECRET={shown}</code>
       </span>
       <div class="push">
         <CopyButton label="Copy" text={() => shown} />
@@ -217,7 +217,7 @@ function NewWorkspace({ reload }: { readonly reload: () => void }) {
     void attempt(async () => {
       await api('workspaces', { method: 'POST', body: { id: id.value } })
       reload()
-      return `The workspace ${id.value} exists.`
+      return `The workspace ${id.value} was created.`
     })
   }
   return (

@@ -7,7 +7,7 @@ import { type Faults, setFaults } from './active-faults.tsx'
 
 const CHANCES = {
   duplicate: 'Sent twice',
-  concurrentDuplicate: 'Sent twice at once',
+  concurrentDuplicate: 'Sent twice concurrently',
   disorder: 'Out of order',
   lostReply: 'Reply lost',
   tamper: 'Body changed after signing',

@@ -171,7 +171,7 @@ function mistakeIn(text: string): string | undefined {
 function hintOf(text: string): string {
   return text.trim() === ''
     ? 'The emulator generates sample data. The same seed gives the same data.'
-    : 'Valid JSON, sent unchanged. A seed applies only to sample data: empty this field to use one.'
+    : 'Valid JSON, sent unchanged. A seed applies only to sample data: clear this field to use one.'
 }
 
 /** Sends events. After a single one, opens its delivery if the user is still on this page. */

@@ -36,7 +36,7 @@ export function Toasts({ children }: { readonly children: ComponentChildren }) {
             <span>{text}</span>
             {command !== undefined && (
               <button type="button" class="plain push" onClick={() => void copy(command)}>
-                Copy the command
+                Copy command
               </button>
             )}
             <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>

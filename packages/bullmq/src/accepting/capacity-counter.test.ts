@@ -81,7 +81,7 @@ it('rejects if the engine does not reply, and counts again', async () => {
   const engine = anEngine(0)
   const counter = await aFullCounter(engine, 3)
   engine.gate = new Promise(() => {})
-  await expect(counter.reserve()).rejects.toThrow(`inbox.count did not answer within ${DEADLINE_MS} ms`)
+  await expect(counter.reserve()).rejects.toThrow(`inbox.count did not respond within ${DEADLINE_MS} ms`)
   engine.gate = Promise.resolve()
   for (let i = 0; i < 3; i++) counter.release()
   engine.unfinished = 0

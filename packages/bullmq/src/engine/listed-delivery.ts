@@ -14,7 +14,7 @@ export interface ListedDelivery {
 export async function deliveryOf(job: ListedJob, queueName: string): Promise<ListedDelivery> {
   const { id, name, data = '', addedAt, failedReason, queue = queueName } = job
   const delivery = readDelivery({ id, name, data: parsed(data) })
-  // BullMQ stores an empty text if there is no reason.
+  // BullMQ stores an empty string if there is no reason.
   const reason = failedReason || undefined
   if (delivery !== undefined) return { delivery, isReadable: true, reason }
   const shown = await unreadableDelivery({ id, name }, data, addedAt)

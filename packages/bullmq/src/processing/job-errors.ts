@@ -2,7 +2,7 @@ import { describeError, isError } from '@ackhook/core/spi'
 import { UnrecoverableError } from 'bullmq'
 
 /** Reason of a failure without a text. */
-export const NO_REASON = 'The handler threw nothing that could be described.'
+export const NO_REASON = 'The handler threw a value that cannot be described.'
 /** The flag u makes a surrogate match only if its other half is missing. */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
 

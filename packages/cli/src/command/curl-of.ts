@@ -25,7 +25,7 @@ export function curlOf({ url, headers, body }: PostRequest): string {
   const options = kept.map(([name, value]) => ` \\\n    -H ${headerOf(name, value)}`).join('')
   const signed = kept.map(([, value]) => SIGNATURE.exec(value)?.[1]).find(t => t !== undefined)
   return [
-    '( # A subshell, so that these variables do not stay.',
+    '( # A subshell keeps these variables local.',
     `  body() { ${bodyOf(body)}; }`,
     ...(signed === undefined ? [] : signing(signed)),
     `  body | curl -i ${quoted(url)}${options} \\\n    --data-binary @-`,
@@ -36,7 +36,7 @@ export function curlOf({ url, headers, body }: PostRequest): string {
 function signing(sent: string): readonly string[] {
   const now = NOW.find(([form]) => form.test(sent))?.[1] ?? '$(date +%s)'
   return [
-    `  export SIGNING_SECRET="\${SIGNING_SECRET:?set it to the signing secret of the endpoint first}"`,
+    `  export SIGNING_SECRET="\${SIGNING_SECRET:?set it to the endpoint's signing secret first}"`,
     `  t=${now}`,
     `  signature=$({ printf %s. "$t"; body; } | node -p ${quoted(HMAC)})`,
   ]

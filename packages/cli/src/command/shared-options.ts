@@ -22,7 +22,7 @@ export interface SentContractFlags extends ContractFlags {
 }
 
 export function withJson(command: Command): Command {
-  return command.option('--json', 'print JSON for programs')
+  return command.option('--json', 'print JSON instead of text')
 }
 
 /** Sort order of a list. */

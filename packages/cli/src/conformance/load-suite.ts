@@ -26,7 +26,7 @@ export async function loadSuite(flags: ConformanceFlags, terminal: Terminal): Pr
     throw new UsageError('name what to test: --store <module>, --inbox <module> or --url <url>')
   if (url !== undefined)
     return { kind: 'url', target: url, ...split(await serverCases(url, flags, terminal)) }
-  if (flags.bodyLimit !== undefined) throw new UsageError('--body-limit is for --url')
+  if (flags.bodyLimit !== undefined) throw new UsageError('--body-limit is only for --url')
   const kind = store === undefined ? 'inbox' : 'store'
   const target = store ?? inbox ?? ''
   return { kind, target, ...split(await moduleCases(kind, target, terminal)) }

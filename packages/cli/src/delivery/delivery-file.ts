@@ -16,7 +16,7 @@ export interface DeliveryFile {
 
 const FORMAT = 'ackhook-delivery-1'
 
-/** Converts a request to the content of a file. */
+/** Converts a request to a delivery file's content. */
 export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   const { method, url, headers, body, receivedAt } = delivery
   return {
@@ -29,7 +29,7 @@ export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
   }
 }
 
-/** Parses the content of a file. Errors say what is wrong with it. `headers` may also be an object, for hand-written files. */
+/** Parses a delivery file's content. Errors say what is wrong with it. `headers` may also be an object, for hand-written files. */
 export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
   const file = value as Partial<Record<keyof DeliveryFile, unknown>>

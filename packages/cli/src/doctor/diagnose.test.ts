@@ -268,7 +268,7 @@ describe('the time', () => {
     expect(await causes({ headers: header(value) })).toEqual([cause])
   })
 
-  test('not signed, or signed without the full stop', async () => {
+  test('not signed, or signed without the dot', async () => {
     const { createHmac } = await import('node:crypto')
     const digest = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex')
     const of = (text: string) => ({ headers: header(`t=${SECONDS},v1=${digest(text)}`) })

@@ -79,7 +79,7 @@ const TRACES: readonly Check[] = [bodyEmpty, bodyTruncated, contentEncoded, body
 /** Largest body for which pairs of mishaps are tried, as there are thousands of pairs. */
 const LARGEST_PAIRED = 65_536
 
-/** Says why a delivery does not verify. Throws `ConfigurationError` for secrets that every receiver refuses. */
+/** Explains why a delivery does not verify. Throws `ConfigurationError` for secrets that every receiver refuses. */
 export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptions): Promise<Diagnosis> {
   const first = options.secrets.slice(0, 1).map(secret => secret.value)
   const { accepted, code } = await judge(delivery, { ...options, secrets: first })

@@ -68,8 +68,8 @@ Each command has --json and its own --help. endpoint, workspaces, messages, faul
 and clock have subcommands, such as endpoint pause.
 
 Environment:
-  ACKHOOK_EMULATOR        address of the emulator, instead of --at
-  ACKHOOK_EMULATOR_TOKEN  its token, for start and every other command
+  ACKHOOK_EMULATOR        the emulator's address, instead of --at
+  ACKHOOK_EMULATOR_TOKEN  the emulator's token, for start and every other command
 
 Examples:
   $ ackhook emulator start --to http://localhost:3000/webhooks

@@ -71,10 +71,10 @@ function checkFlags({ sqlite, redis, cluster, postgres, queue, prefix, schema }:
     throw new UsageError('give one of --sqlite <file>, --redis <url> or --postgres <url>')
   }
   if (sqlite !== undefined && queue !== undefined)
-    throw new UsageError('--queue is for --redis and --postgres')
-  if (redis === undefined && prefix !== undefined) throw new UsageError('--prefix is for --redis')
-  if (redis === undefined && cluster) throw new UsageError('--cluster is for --redis')
+    throw new UsageError('--queue is only for --redis and --postgres')
+  if (redis === undefined && prefix !== undefined) throw new UsageError('--prefix is only for --redis')
+  if (redis === undefined && cluster) throw new UsageError('--cluster is only for --redis')
   if (cluster && !URL.canParse(redis ?? ''))
     throw new UsageError('--redis must be an address: redis://host:port')
-  if (postgres === undefined && schema !== undefined) throw new UsageError('--schema is for --postgres')
+  if (postgres === undefined && schema !== undefined) throw new UsageError('--schema is only for --postgres')
 }

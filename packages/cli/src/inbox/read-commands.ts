@@ -142,8 +142,8 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
     }
     const { bad } = createPaint(terminal.colors)
     const rows = [
-      ['waiting', String(counts.pending)],
-      ['running', String(counts.active)],
+      ['pending', String(counts.pending)],
+      ['active', String(counts.active)],
       ['dead', String(counts.dead)],
       ['oldest', `${Math.round(counts.oldestPendingMs / 1000)} s`],
       ...(lastHour === undefined ? [] : [['last hour', describe(lastHour)]]),
@@ -171,10 +171,9 @@ function lastHourOf(minutes: readonly MinuteCount[]): LastHour {
 /** Compares arrivals with completions, to show whether the queue grew. */
 function describe({ received, handled, deadLettered }: LastHour): string {
   const growth = received - handled - deadLettered
-  const verdict =
-    growth > 0 ? `${growth} more wait than an hour ago` : `${-growth} fewer wait than an hour ago`
-  const dead = deadLettered === 0 ? '' : `, ${deadLettered} died`
-  return `${received} received, ${handled} handled${dead}: ${growth === 0 ? 'as many wait as an hour ago' : verdict}`
+  const verdict = growth > 0 ? `the queue grew by ${growth}` : `the queue shrank by ${-growth}`
+  const dead = deadLettered === 0 ? '' : `, ${deadLettered} dead-lettered`
+  return `${received} received, ${handled} handled${dead}: ${growth === 0 ? 'the queue stayed the same' : verdict}`
 }
 
 function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }): object {

@@ -37,7 +37,9 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
 function forLoopback(handler: RequestListener): RequestListener {
   return (request, response) => {
     if (isLoopback(request)) return handler(request, response)
-    response.writeHead(403, { 'content-type': 'text/plain' }).end('Open it as localhost or 127.0.0.1.\n')
+    response
+      .writeHead(403, { 'content-type': 'text/plain' })
+      .end('Open this page at localhost or 127.0.0.1.\n')
   }
 }
 
@@ -52,5 +54,5 @@ function announce(address: string, flags: UiFlags, { out, colors }: Terminal): v
   }
   const { bold, dim } = createPaint(colors)
   out(`The inbox is at ${bold(address)}`)
-  out(dim(flags.readOnly ? 'Read only. Ctrl-C ends.' : 'Ctrl-C ends.'))
+  out(dim(flags.readOnly ? 'Read only. Press Ctrl-C to stop.' : 'Press Ctrl-C to stop.'))
 }

@@ -27,7 +27,7 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Without a secret, every delivery is accepted and shown as not verified. Ctrl-C ends.
+Without a secret, every delivery is accepted and shown as not verified. Press Ctrl-C to stop.
 Exit code 0; with --count, 1 if a delivery did not verify.
 --json prints a line with the address, then one line of JSON for each delivery.
 

@@ -105,6 +105,7 @@ function announce(
   }
   const { bold, dim, warn } = createPaint(colors)
   out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
-  if (secrets.length > 0) out(dim(`Verifying with the secret from ${secrets[0]?.source}. Ctrl-C ends.`))
-  else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Ctrl-C ends.'))
+  if (secrets.length > 0)
+    out(dim(`Verifying with the secret from ${secrets[0]?.source}. Press Ctrl-C to stop.`))
+  else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Press Ctrl-C to stop.'))
 }

@@ -17,7 +17,7 @@ export function replayCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('replay')
     .description('Send saved deliveries again: the same bytes, with the old signature or a new one')
     .argument('<path>', 'a saved delivery, or a directory of them')
-    .requiredOption('--to <url>', 'address of the receiver', parseUrl)
+    .requiredOption('--to <url>', "the receiver's address", parseUrl)
     .option('--resign', 'sign the same bytes again, with your secret and the current time')
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
     .addHelpText('after', HELP)

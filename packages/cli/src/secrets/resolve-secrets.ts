@@ -26,7 +26,7 @@ export async function resolveSecrets(
 ): Promise<readonly NamedSecret[]> {
   const known = findSecrets(options, terminal)
   if (known.length > 0) return known
-  const typed = await terminal.askSecret('Signing secret of the endpoint')
+  const typed = await terminal.askSecret("The endpoint's signing secret")
   if (typed) return [{ value: typed, source: 'the prompt' }]
   throw new UsageError(
     `no signing secret: set ${NAME}, or name a file that sets it with --secrets-file. For a first try, use any text of 16 characters, the same in your app: export ${NAME}=only-for-trying-it-out`,

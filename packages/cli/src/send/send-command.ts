@@ -21,14 +21,14 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('send')
     .description('Send signed events to a receiver, as the platform would')
     .argument('[type]', 'event type, such as conversation.resolved')
-    .option('--to <url>', 'address of the receiver', parseUrl)
+    .option('--to <url>', "the receiver's address", parseUrl)
     .option('--list', 'print all event types with example data, and send nothing')
     .option('--data <file or json>', 'event data: JSON, or the path of a JSON file')
-    .option('--from-file <file>', 'send the event of a saved delivery, byte for byte, signed anew')
-    .option('--id <id>', 'id of the event (default: a new one for each)')
+    .option('--from-file <file>', "send a saved delivery's event byte for byte, with a new signature")
+    .option('--id <id>', 'event id (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
     .option('--duplicate', 'send each event twice')
-    .option('--rate <n>', 'start this many events a second (default: no limit)', parseRate)
+    .option('--rate <n>', 'send this many events per second (default: no limit)', parseRate)
     .option('--concurrency <n>', 'maximum number of events in flight', parseCount, 8)
     .option('--attempts <n>', 'attempts for each event, with backoff between them', parseCount, 1)
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
@@ -65,12 +65,12 @@ function sendFile(
 function parseRate(text: string): number {
   const value = Number(text)
   if (value > 0 && Number.isFinite(value)) return value
-  throw new InvalidArgumentError('Use a number of events a second, such as 50 or 0.5.')
+  throw new InvalidArgumentError('Use a number of events per second, such as 50 or 0.5.')
 }
 
 const HELP = `
-Exit code 0 if every event was acknowledged, 1 otherwise. If your app sets the contract option, give
---header, --scheme, --timestamp-unit and --field the same values.
+Exit code 0 if every event was acknowledged, 1 otherwise. If your app sets the contract option, set
+--header, --scheme, --timestamp-unit and --field to the same values.
 
 Examples:
   $ ackhook send --list

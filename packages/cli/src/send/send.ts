@@ -54,8 +54,7 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
 function adviseOn(type: string, { data }: SendFlags, { err }: Terminal): void {
   if (KNOWN_TYPES.includes(type)) return
   const meant = nearest(type, KNOWN_TYPES)
-  if (meant !== undefined)
-    err(`Warning: the platform has no type ${printable(type)} so far; did you mean ${meant}?`)
+  if (meant !== undefined) err(`Warning: the platform has no type ${printable(type)}; did you mean ${meant}?`)
   else if (data === undefined)
     err(
       `Note: ${printable(type)} has no published data, so its data is empty; set it with --data (see --list for examples).`,

@@ -1,4 +1,4 @@
-/** A command's surroundings: output, prompts and environment. */
+/** A command's environment: output, prompts and variables. */
 export interface Terminal {
   /** One line for standard output: the result. */
   out(line: string): void

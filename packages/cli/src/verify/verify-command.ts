@@ -7,7 +7,7 @@ import type { VerifyFlags } from './verify-flags.ts'
 
 export function verifyCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('verify')
-    .description('Say why a saved delivery does not verify, and what to do about it')
+    .description('Explain why a saved delivery does not verify, and how to fix it')
     .argument('<path>', 'a saved delivery, or a directory of them')
     .addHelpText('after', HELP)
     .action(async (path: string, flags: VerifyFlags) => finish(await verify(path, flags, terminal)))

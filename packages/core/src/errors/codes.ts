@@ -11,7 +11,7 @@ const ACCEPTED = {
   accepted: { status: 202, message: 'The event is accepted and will be handled.' },
   duplicate: { status: 200, message: 'This event was already accepted.' },
   processed: { status: 200, message: 'The event has been handled.' },
-  dead_lettered: { status: 200, message: 'The event was handed to the dead letter handler.' },
+  dead_lettered: { status: 200, message: 'The event was passed to the dead-letter handler.' },
 }
 
 const REFUSED = {

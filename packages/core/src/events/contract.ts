@@ -33,7 +33,7 @@ export interface Contract {
   readonly upcast?: (event: UncheckedEvent) => UncheckedEvent
 }
 
-/** An event whose envelope was checked and whose data was not. */
+/** An event with a checked envelope and unchecked data. */
 export interface UncheckedEvent {
   readonly id: string
   readonly type: string

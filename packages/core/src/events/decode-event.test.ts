@@ -49,7 +49,7 @@ describe('a schema', () => {
     await vi.advanceTimersByTimeAsync(5000)
     expect(await waiting).toMatchObject({
       code: 'schema_unavailable',
-      detail: "the schema for 'message.delivered' did not answer within 5000 ms",
+      detail: "the schema for 'message.delivered' did not respond within 5000 ms",
     })
     const setTimer = vi.spyOn(globalThis, 'setTimeout')
     await decode({ schemas: { 'message.delivered': schema(() => ({ value: {} })) } })

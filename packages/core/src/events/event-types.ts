@@ -30,7 +30,7 @@ export interface EventMap {
   'conversation.resolved': ConversationResolvedData
 }
 
-/** Types listed above. Events of other types are received too. */
+/** Types that `EventMap` declares. Events of other types are received too. */
 export const KNOWN_TYPES: readonly string[] = ['conversation.resolved'] satisfies (keyof EventMap)[]
 
 /** One event. Fields the platform adds to the envelope are kept and can be read through `event['field']`. */

@@ -28,7 +28,7 @@ export interface Attempt {
   onAbort(listener: (reason: AckhookError) => void): void
 }
 
-/** Creates an attempt whose `AbortSignal` is made only when a handler reads it; most never do. */
+/** Creates an attempt whose `AbortSignal` is created only when a handler reads it; most never do. */
 export function createAttempt(
   number: number,
   decision: CrashDecision = 'run',

@@ -41,7 +41,7 @@ export interface SerialOrder {
   readonly createdAt: number
 }
 
-/** Fields that identify an event in observations. */
+/** Returns the fields that identify an event in observations. */
 export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
   return { id, type, namespace }
 }

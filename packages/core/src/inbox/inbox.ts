@@ -84,7 +84,7 @@ export interface Inbox {
   readonly durable?: boolean
   /** Location of its events, for messages: `queue 'webhooks'`, `file /data/webhooks.db`. Never contains a password. */
   readonly location?: string
-  /** The command line that redrives a dead letter from outside, for the log. Never holds a password. */
+  /** The command line that redrives a dead letter from outside, for the log. Never contains a password. */
   redriveCommand?(event: Pick<Delivery, 'id' | 'namespace'>): string | undefined
   /** The inbox's own defaults for the options `retry` and `capacity`. */
   readonly defaultRetry?: Partial<RetryPolicy>

@@ -5,7 +5,7 @@ import { durationMs } from '../lib/duration.ts'
 
 /** Number of attempts at an event, and the delays between them. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included. */
+  /** Total number of attempts, including the first. */
   readonly attempts: number
   readonly minDelayMs: number
   readonly maxDelayMs: number
@@ -15,7 +15,7 @@ export interface RetryPolicy {
 
 /** Number of attempts at an event, and the delays between them. Omitted options keep their defaults. */
 export interface RetryOptions {
-  /** Attempts in all, the first included. Default 5; durable inboxes: 8 within 9 to 23 hours. */
+  /** Total number of attempts, including the first. Default 5; durable inboxes: 8 within 9 to 23 hours. */
   readonly attempts?: number | undefined
   /** Delay before the second attempt. Default `'1s'`. */
   readonly minDelay?: Duration | undefined

@@ -12,7 +12,7 @@ it('accepts a W3C traceparent, including later versions', () => {
 it.each([
   ['nothing', undefined],
   ['something else', 7],
-  ['an empty text', ''],
+  ['an empty string', ''],
   ['two headers, which a server joins', `${traceparent}, ${traceparent}`],
   ['a line break', `${traceparent}\n`],
   ['upper case', traceparent.toUpperCase()],
@@ -35,7 +35,7 @@ it.each(['vendor=1', 'a=1, b=2,tenant@vendor=x y', 'a=1,,b=2', '0tenant@v=~', `k
 it.each([
   ['nothing', undefined],
   ['a list', ['vendor=1']],
-  ['an empty text', ' '],
+  ['an empty string', ' '],
   ['no pair', 'vendor'],
   ['a key in upper case', 'Vendor=1'],
   ['a value with a control character', 'vendor=\u0007'],

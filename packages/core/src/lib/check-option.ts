@@ -36,7 +36,7 @@ export function refuseNull(options: object, option = ''): void {
   )
 }
 
-/** Returns the value of an option with a few allowed texts. Throws {@link ConfigurationError} for any other. */
+/** Returns the option's value if it is one of the allowed strings. Throws {@link ConfigurationError} otherwise. */
 export function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value
   const list = allowed.map(one => `'${one}'`).join(' or ')
@@ -46,7 +46,7 @@ export function oneOf<T extends string>(option: string, value: T, allowed: reado
 }
 
 /**
- * Returns the value of an option that is a whole number. Throws {@link ConfigurationError} outside of `min` to `max`.
+ * Returns the option's value if it is a whole number from `min` to `max`. Throws {@link ConfigurationError} otherwise.
  */
 export function wholeNumber(option: string, value: number, min: number, max: number, unit = ''): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value

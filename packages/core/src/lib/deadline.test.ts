@@ -20,7 +20,7 @@ it('settles like a promise that is in time, and leaves no timer', async () => {
 
 it('rejects if the promise does not settle in time, naming the slow operation', async () => {
   const waiting = withDeadline(new Promise(() => {}), { operation: 'store.claim', ms: 1000 })
-  const rejected = expect(waiting).rejects.toThrow('store.claim did not answer within 1000 ms')
+  const rejected = expect(waiting).rejects.toThrow('store.claim did not respond within 1000 ms')
   await vi.advanceTimersByTimeAsync(999)
   expect(vi.getTimerCount()).toBe(1)
   await vi.advanceTimersByTimeAsync(1)
@@ -31,7 +31,7 @@ it('rejects if the promise does not settle in time, naming the slow operation', 
 
 it('names the time in whole milliseconds', async () => {
   const waiting = withDeadline(new Promise(() => {}), { operation: 'x', ms: 999.68 })
-  const rejected = expect(waiting).rejects.toThrow('x did not answer within 1000 ms')
+  const rejected = expect(waiting).rejects.toThrow('x did not respond within 1000 ms')
   await vi.advanceTimersByTimeAsync(1000)
   await rejected
 })

@@ -3,7 +3,7 @@ import { isPromise, type MaybePromise } from './maybe-promise.ts'
 /** Error for a promise that did not settle in time. It may still settle later: see `late`. */
 export class DeadlineError extends Error {
   constructor(operation: string, ms: number) {
-    super(`${operation} did not answer within ${Math.round(ms)} ms`)
+    super(`${operation} did not respond within ${Math.round(ms)} ms`)
     this.name = 'DeadlineError'
   }
 }

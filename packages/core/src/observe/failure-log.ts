@@ -40,12 +40,15 @@ export class FailureLog {
   /** Returns a sentence about how full the inbox is, if that is known. Never rejects. */
   readonly #fullness: () => MaybePromise<string | undefined>
   readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
-  /** Reports an id that came again with different bytes, grouped by consequence. */
+  /** Reports an id that arrived again with different bytes, grouped by consequence. */
   readonly conflicted: (
     consequence: string,
     event: { readonly event: string; readonly type: string },
   ) => void = onceAMinute((event, more, _, consequence) => {
-    this.#logger.warn(event, `Event ${event.event} came again with different bytes${more}; ${consequence}.`)
+    this.#logger.warn(
+      event,
+      `Event ${event.event} arrived again with different bytes${more}; ${consequence}.`,
+    )
   })
   /** Current outage. Read at each acceptance, without a call. */
   outage: Outage | undefined

@@ -205,7 +205,7 @@ describe('a queue that fills up', () => {
         level: 'warn',
         fields: { code: 'queue_filling', capacity: 10 },
         message:
-          'The inbox is 80 % full. 8 events wait or run, the oldest for 7 s; capacity is 10. Beyond that, deliveries get 503: raise concurrency, add processes or make handlers faster.',
+          'The inbox is 80% full. 8 events wait or run, the oldest for 7 s; capacity is 10. Once it is full, deliveries get 503: raise concurrency, add processes or make handlers faster.',
       },
     ])
     await finish(5)
@@ -235,7 +235,7 @@ describe('a queue that fills up', () => {
     expect(stats).toHaveBeenCalledTimes(1 + 2)
     answer(full)
     await vi.waitFor(() => expect(codes(logger)).toEqual(['warn queue_filling']))
-    expect(logger.lines[0]?.message).toContain('The inbox is 85 % full. 850016 events wait or run')
+    expect(logger.lines[0]?.message).toContain('The inbox is 85% full. 850016 events wait or run')
   })
 
   it('costs no line and no reply if the inbox cannot report its size', async () => {
@@ -270,7 +270,7 @@ describe('a deployment', () => {
       level: 'error',
       fields: { code: 'drain_over', handled: 2, withdrawn: 1, left: 1, lost: 1 },
       message: expect.stringMatching(
-        /^The drain is over after [\d.]+ s: 2 events handled meanwhile, 1 attempts withdrawn, 1 events left\. 1 are lost: give close\(\)/,
+        /^The drain ended after [\d.]+ s: 2 events handled, 1 attempts withdrawn, 1 events left\. 1 are lost: give close\(\)/,
       ),
     })
   })

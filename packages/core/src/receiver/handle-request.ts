@@ -125,7 +125,7 @@ function refuse<Context>(
 const NO_REQUEST =
   'handle() takes { method, headers, body, context }: a Fetch request goes to toFetchHandler(receiver), a Node request to toNodeHandler(receiver).'
 const NO_BYTES =
-  'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a text write new TextEncoder().encode(text), for an ArrayBuffer new Uint8Array(buffer).'
+  'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a string, pass new TextEncoder().encode(text); for an ArrayBuffer, new Uint8Array(buffer).'
 
 const NOT_RUN = 'it is not run again'
 const RUN = 'it is run, and replaces the dead letter with this id'

@@ -51,15 +51,15 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   /** Time limit for the handlers of one event; beyond it the attempt fails. Default `'60s'`. */
   readonly handlerTimeout?: Duration | undefined
   /**
-   * Time for which events of a durable inbox wait for the process that handles their type most specifically, after it
-   * was last seen. They then become dead letters. Default `'10m'`, at least `'5s'`.
+   * How long a durable inbox's events wait for the process that handles their type most specifically, after it was last
+   * seen. They then become dead letters. Default `'10m'`, at least `'5s'`.
    */
   readonly handlerWait?: Duration | undefined
   /** Largest body in bytes, counted as read. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
   /** Time limit for a body to arrive. Default `'10s'`. */
   readonly bodyTimeout?: Duration | undefined
-  /** Retention of handled ids. Default `'7d'`. Choose it longer than the sender's whole retry window. */
+  /** Retention of handled ids. Default `'7d'`. Make it longer than the sender's entire retry window. */
   readonly retention?: Duration | undefined
   /**
    * Keeps the ids of several endpoints or tenants apart. A string, or a function of the request's context. No signature
@@ -71,7 +71,7 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
    * (`undefined` or `null`), an event waits for no other.
    */
   readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
-  /** Overrides for what the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
+  /** Overrides for parts that the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match gets 422. */
   readonly events?: Schemas | undefined
@@ -108,7 +108,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly observe: Observer | undefined
 }
 
-/** Names of all options. */
+/** Names of all receiver options. */
 export const RECEIVER_OPTIONS: readonly string[] = [
   'secret',
   'tolerance',

@@ -64,7 +64,7 @@ export class QueueLog {
     const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: withdrawn = 0 } = counts
     const left = stats && Math.max(0, stats.pending + stats.active - handled - dead)
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-    const over = `The drain is over after ${seconds} s: ${handled} events handled meanwhile, ${withdrawn} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
+    const over = `The drain ended after ${seconds} s: ${handled} events handled, ${withdrawn} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
     const fields = { code: 'drain_over', handled, withdrawn, left, lost, seconds }
     logger[lost === 0 ? 'info' : 'error'](fields, over + (lost === 0 ? '' : ` ${lost} are lost: ${ADVICE}`))
     return { lost }
@@ -84,7 +84,7 @@ export class QueueLog {
   #judge(stats: InboxStats): void {
     const { capacity, logger } = this.#parts
     const share = (stats.pending + stats.active) / capacity
-    const message = `The inbox is ${Math.floor(share * 100)} % full.${this.#sentence(stats)} Beyond that, deliveries get 503: raise concurrency, add processes or make handlers faster.`
+    const message = `The inbox is ${Math.floor(share * 100)}% full.${this.#sentence(stats)} Once it is full, deliveries get 503: raise concurrency, add processes or make handlers faster.`
     if (share >= HIGH && !this.#isHigh) logger.warn({ code: 'queue_filling', ...stats, capacity }, message)
     this.#isHigh = share >= (this.#isHigh ? LOW : HIGH)
   }

@@ -23,16 +23,16 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   onError(handler: FailureHandler<AnyEvent<Events>>): this
   /**
    * Runs `handler` if no attempt follows: they are used up, a handler threw `NonRetryableError`, a drain of the memory
-   * inbox leaves no time for the next one, the process died in every recent attempt, or on Workers the request is gone.
-   * May run more than once for an event: again if the process died, or its drain ended, during the call. May not run
+   * inbox leaves no time for the next one, the process died in every recent attempt, or, on Workers, the request
+   * ended first. May run more than once for an event: again if the process died, or its drain ended, during the call. May not run
    * for events that a drain reports as `lost`.
    */
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** Turns a raw request into the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
   /**
-   * Begins processing and freezes the handlers. The first request also starts it, and waits for it for at most a
-   * second. With a durable inbox call it at boot, so that events left from the last run are processed, and a broken
+   * Begins processing and freezes the handlers. The first request also does so, and waits at most a second for the
+   * inbox. With a durable inbox call it at boot, so that events left from the last run are processed, and a broken
    * inbox is noticed at once. Rejects with `draining` after `close()`.
    */
   start(): Promise<void>
@@ -56,7 +56,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    */
   subscribe(observer: Observer): () => void
   /**
-   * Forgets a handled event's id, so that a replay by its sender runs again instead of being answered as a duplicate.
+   * Forgets a handled event's id, so that a replay by its sender runs again instead of counting as a duplicate.
    * `false`, and no change, if the id is not remembered as handled: it is unknown, waits, runs, or is a dead letter,
    * which a replay runs again anyway.
    */

@@ -10,7 +10,7 @@ export function toReceiver<const Schemas extends EventSchemas, Context>(
 ): Receiver<KnownEvents<Schemas>, Context> {
   if (isReceiver(optionsOrReceiver)) return optionsOrReceiver
   if (isOfFramework(optionsOrReceiver)) {
-    const fix = `called by a framework instead of you: mount webhooks({ secret }), and import it from that framework's adapter`
+    const fix = `was called by a framework instead of your code: mount webhooks({ secret }), and import it from that framework's adapter`
     throw new ConfigurationError('webhooks', fix, { page: 'frameworks' })
   }
   // Leaves a missing argument to `createReceiver`, whose error lists the options.

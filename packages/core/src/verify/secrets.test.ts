@@ -145,7 +145,7 @@ describe('secrets by request', () => {
     await vi.advanceTimersByTimeAsync(5000)
     expect(await waiting).toMatchObject({
       code: 'secret_unavailable',
-      cause: { message: 'the secret function did not answer within 5000 ms' },
+      cause: { message: 'the secret function did not respond within 5000 ms' },
     })
     const setTimer = vi.spyOn(globalThis, 'setTimeout')
     await create(() => A)(0)

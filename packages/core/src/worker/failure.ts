@@ -89,4 +89,4 @@ export function createAttemptLog({ logger, acknowledge, inbox }: LogParts): (fai
   }
 }
 
-const NOT_HERE = 'no retry is planned here: the sender repeats the event.'
+const NOT_HERE = 'no retry is planned here: the platform sends the event again.'

@@ -28,12 +28,12 @@ describe('an event that no handler matches', () => {
       {
         level: 'warn',
         fields: { code: 'unhandled', event: 'evt_0', type: 'a.b' },
-        message: "No handler matches 'a.b': event evt_0 is complete without one.",
+        message: "No handler matches 'a.b': event evt_0 was completed without one.",
       },
       expect.objectContaining({ fields: { code: 'unhandled', event: 'evt_c', type: 'c.d' } }),
       expect.objectContaining({
         message:
-          "No handler matches 'a.b': event evt_late is complete without one (and 999 more since the last report).",
+          "No handler matches 'a.b': event evt_late was completed without one (and 999 more since the last report).",
       }),
     ])
   })
@@ -62,7 +62,7 @@ describe('an event that no handler matches', () => {
     const { log, logger } = logOf(patterns, { 'message.delivered': {} })
     log('evt_1', type)
     expect(logger.lines[0]?.message).toBe(
-      `No handler matches '${type}': event evt_1 is complete without one. ${suggestion}`,
+      `No handler matches '${type}': event evt_1 was completed without one. ${suggestion}`,
     )
   })
 
@@ -70,7 +70,7 @@ describe('an event that no handler matches', () => {
     const { log, logger } = logOf(['conversation.resolved'])
     log('evt_1', 'conversation.reopened')
     expect(logger.lines[0]?.message).toBe(
-      "No handler matches 'conversation.reopened': event evt_1 is complete without one.",
+      "No handler matches 'conversation.reopened': event evt_1 was completed without one.",
     )
   })
 })

@@ -25,7 +25,7 @@ export function createUnhandledLog(parts: UnhandledLogParts): (id: string, type:
   const report = onceAMinute<{ event: string; type: string }>(({ event, type }, more) => {
     parts.logger.warn(
       { code: 'unhandled', event, type },
-      `No handler matches '${type}': event ${event} is complete without one${more}.${suggestionFor(type, parts)}`,
+      `No handler matches '${type}': event ${event} was completed without one${more}.${suggestionFor(type, parts)}`,
     )
   }, MOST_TYPES)
   return (event, type) => report(type, { event, type })

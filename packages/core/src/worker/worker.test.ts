@@ -244,7 +244,7 @@ describe('an attempt that fails', () => {
     expect(logger.lines.map(({ level, message }) => [level, message])).toEqual([
       [
         'warn',
-        'Attempt 1 at event evt_1 (a.b) failed; no retry is planned here: the sender repeats the event.',
+        'Attempt 1 at event evt_1 (a.b) failed; no retry is planned here: the platform sends the event again.',
       ],
     ])
     const failed = vi.fn()
@@ -261,7 +261,7 @@ describe('an attempt that fails', () => {
   })
 
   it.each([
-    ['nobody takes', undefined, 'attempt_failed', 'no retry is planned here: the sender repeats the event'],
+    ['nobody takes', undefined, 'attempt_failed', 'no retry is planned here: the platform sends the event again'],
     ['onDeadLetter takes', () => {}, 'dead_lettered', undefined],
   ])(
     'after processing, an event without further attempts that %s is reported correctly',
@@ -324,7 +324,7 @@ describe('an attempt that fails', () => {
         level: 'warn',
         fields: { code: 'retry_after_invalid', err: error, event: 'evt_1', type: 'a.b' },
         message:
-          "A RetryAfterError has no usable time: pass '60s' or a Date. The option retry sets the delay.",
+          "A RetryAfterError has no usable time: pass '60s' or a Date. The option retry sets the delay instead.",
       },
     ])
   })

@@ -63,7 +63,7 @@ class Worker {
   readonly #parts: WorkerParts & NotifyParts
   readonly #timeouts: Timeouts
   readonly #reportDelay = onceAMinute((fields: object, more) => {
-    const message = `A RetryAfterError has no usable time${more}: pass '60s' or a Date. The option retry sets the delay.`
+    const message = `A RetryAfterError has no usable time${more}: pass '60s' or a Date. The option retry sets the delay instead.`
     this.#parts.logger.warn({ code: 'retry_after_invalid', ...fields }, message)
   })
   readonly #logUnhandled: (id: string, type: string) => void

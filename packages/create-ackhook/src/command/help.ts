@@ -10,7 +10,7 @@ export const HELP: string = `Usage: npm create ackhook [folder] -- [options]
 Writes a small app that receives webhooks: a handler, a route and a test.
 
 Options:
-${options.join('')}  --no-tests          without a test
+${options.join('')}  --no-tests          leave out the test
   -y, --yes           use the defaults for missing options, and do not ask
   -h, --help          show this
   --version           show the version

@@ -27,6 +27,6 @@ export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableI
     call: 'bullmqInbox({ connection })',
     packages: ['@ackhook/bullmq', 'bullmq', 'ioredis'],
     env: 'REDIS_URL=redis://127.0.0.1:6379\n',
-    readme: 'Waiting events are stored in Redis. To start one: `docker run --rm -p 6379:6379 redis`.',
+    readme: 'Waiting events are stored in Redis. To start it: `docker run --rm -p 6379:6379 redis`.',
   },
 }

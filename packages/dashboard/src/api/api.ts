@@ -56,7 +56,7 @@ export function pathInApi(pathname: string): string | undefined {
 
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
   const { role, name } = c.env.caller
-  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This needs the admin role.')
+  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This requires the admin role.')
   return c.json(await changeLetters(parts, change, parseChange(await readJson(c)), name))
 }
 

@@ -40,7 +40,7 @@ async function scan(
   { type, error, namespace, limit = MAX_LIMIT, ...query }: ListQuery,
 ): Promise<EventPage> {
   if (query.order !== undefined)
-    throw new ApiProblem(400, 'unsupported', 'Oldest first goes without filters.')
+    throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
   const events: EventRow[] = []
   let { after } = query
   for (let scanned = 0; scanned < MAX_SCANNED; ) {
@@ -134,7 +134,8 @@ async function pageOf(
     const letter = await inbox.deadLetters.get(key)
     return letter === undefined ? [] : [letter]
   }
-  if (order !== undefined) throw new ApiProblem(400, 'unsupported', 'Oldest first goes without filters.')
+  if (order !== undefined)
+    throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
   if (inbox.browse === undefined || !states.includes(state)) throw unsupported(`the state ${state}`)
   const wanted = { ...(type !== undefined && { type }), ...(text !== undefined && { text }) }
   for (const name of Object.keys(wanted) as (keyof typeof wanted)[])

@@ -4,7 +4,7 @@ import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.t
 import { Ring } from './ring.ts'
 import { shorten } from './shorten.ts'
 
-/** The event that a text belongs to, for the option `redact`. Empty texts if it belongs to no event. */
+/** The event that a text belongs to, for the option `redact`. Empty strings if it belongs to no event. */
 export interface RedactedEvent {
   readonly id: string
   readonly type: string

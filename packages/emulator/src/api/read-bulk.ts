@@ -21,7 +21,8 @@ export function readBulk(options: object, now: number, newest: () => number): Bu
   const fields = fieldsOf(options, ['filter', 'dryRun', 'limit', 'after'], 'options')
   const cursor = textField(fields, 'after')
   const [, after, upTo] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor ?? '') ?? []
-  if (cursor !== undefined && after === undefined) throw invalid('after', 'must be next of the previous call')
+  if (cursor !== undefined && after === undefined)
+    throw invalid('after', 'must be the `next` of the previous call')
   const { filter = {} } = fields
   return {
     filter: { state: 'undelivered', ...readSelection(filter as object, now) },

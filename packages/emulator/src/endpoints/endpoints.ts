@@ -203,7 +203,7 @@ export function refusalOf(row: EndpointRow, type: string, category: string): str
   const lacks = (list: string | null, one: string) =>
     list !== null && !(JSON.parse(list) as string[]).some(wanted => covers(wanted, one))
   if (lacks(row.categories, category)) return `the endpoint has not subscribed to ${category} events`
-  if (lacks(row.types, type)) return `the endpoint filters ${type} out`
+  if (lacks(row.types, type)) return `the endpoint's types do not include ${type}`
   return undefined
 }
 

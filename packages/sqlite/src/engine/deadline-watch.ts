@@ -4,7 +4,7 @@ import type { PendingBatch } from './pending-batch.ts'
 
 /** Longest wait of a sender. If its event is written later after all, its retry is a duplicate. */
 const DEADLINE_MS = 2000
-const TOO_SLOW = `SQLite has not answered for ${DEADLINE_MS} ms`
+const TOO_SLOW = `SQLite has not responded for ${DEADLINE_MS} ms`
 
 /** Refuses deliveries whose batch takes longer than their senders wait. */
 export class DeadlineWatch {

@@ -132,11 +132,11 @@ async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarge
   }
 }
 
-/** Access of {@link adapterSuite} to the tested adapter. */
+/** Functions by which {@link adapterSuite} reaches the adapter under test. */
 export interface AdapterSuiteOptions {
   /** Returns the server for one case, or the same one for all of them. */
   open(): MaybePromise<AdapterTarget>
-  /** Same, with a middleware or hook of the app that sets these headers on each reply before the handler is called. */
+  /** Same as `open`, with app middleware or a hook that sets these headers on each reply before the handler is called. */
   openWithHeaders?(headers: Readonly<Record<string, string>>): MaybePromise<AdapterTarget>
   /**
    * Same as `open`, for a handler of Node's request and response. Its caller calls `onSettled` with the response as soon

@@ -60,7 +60,7 @@ export function inboxSuite<Target extends InboxTarget>(options: InboxSuiteOption
   return selectCases(all, need => Boolean(there[need]))
 }
 
-/** Access of {@link inboxSuite} to the tested inbox. */
+/** Functions by which {@link inboxSuite} reaches the inbox under test, and its capabilities. */
 export interface InboxSuiteOptions<Target extends InboxTarget = InboxTarget> extends InboxHooks<Target> {
   /** Returns an empty target for one case. */
   open(): MaybePromise<Target>

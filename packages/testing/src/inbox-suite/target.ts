@@ -35,10 +35,10 @@ export interface MortalInbox {
   kill(): MaybePromise<void>
 }
 
-/** Interventions that only an inbox's author can offer. `notRun` lists the cases whose hook is missing. */
+/** Interventions that only an inbox's author can provide. `notRun` lists the cases whose hook is missing. */
 export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   /**
-   * Creates an inbox on the target's events that a case kills. If you can, discard all data that was not flushed to
+   * Creates an inbox, on the target's events, that a case kills. If you can, discard all data that was not flushed to
    * disk, as a power cut does: only this reveals a missing fsync.
    */
   crash?(target: Target): MaybePromise<MortalInbox>

@@ -14,7 +14,7 @@ const CENTURY_MS = 36_525 * 86_400_000
 
 /**
  * Creates a clock for the option `clock` of a receiver and of {@link createSender}. It starts at `start` (a `Date`,
- * milliseconds since the epoch or an ISO 8601 text; default: now). Throws `RangeError` for anything else.
+ * milliseconds since the epoch or an ISO 8601 string; default: now). Throws `RangeError` for anything else.
  *
  * @example
  * const clock = fakeClock('2026-03-01T12:00:00Z')

@@ -26,7 +26,7 @@ export interface EventSources {
  * Creates an event as the platform would send it, with its own id and realistic data.
  *
  * Only `conversation.resolved` has been published in full. Other types get empty `data` unless you pass some. Throws
- * `ConfigurationError` if the type is missing, or if a field of `data` is passed next to `data`. `type` in `overrides`
+ * `ConfigurationError` if the type is missing, or if a field of `data` is passed outside `data`. `type` in `overrides`
  * may be anything.
  *
  * @example

@@ -27,7 +27,7 @@ export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreS
   return selectCases(all, need => hooks[need] !== undefined)
 }
 
-/** Access of {@link storeSuite} to the tested store. */
+/** Functions by which {@link storeSuite} reaches the store under test. */
 export interface StoreSuiteOptions {
   /** Returns an empty target for one case. */
   open(): MaybePromise<StoreTarget>

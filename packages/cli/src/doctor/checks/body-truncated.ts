@@ -10,14 +10,14 @@ export function bodyTruncated({ delivery, headers, text }: Facts): Finding | und
     return {
       cause: 'body-truncated',
       proven: true,
-      text: `The body is cut off: Content-Length announces ${expected} bytes, but ${length} arrived. Look for a body size limit or a short timeout in a proxy, or for code that saved only part of the body.`,
+      text: `The body is cut off: Content-Length is ${expected} bytes, but ${length} arrived. Look for a body size limit or a short timeout in a proxy, or for code that saved only part of the body.`,
     }
   }
   if (expected !== undefined && expected < length) {
     return {
       cause: 'body-changed',
       proven: true,
-      text: `The body was changed after it was sent: Content-Length announces ${expected} bytes, but there are ${length}. Something between the platform and your code rewrites it; give the receiver the bytes as they arrived.`,
+      text: `The body was changed after it was sent: Content-Length is ${expected} bytes, but there are ${length}. Something between the platform and your code rewrites it; give the receiver the bytes as they arrived.`,
     }
   }
   if (expected !== undefined || !/^\s*\{/.test(text) || /\}\s*$/.test(text)) return undefined

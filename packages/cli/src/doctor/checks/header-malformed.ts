@@ -20,7 +20,7 @@ function reasonIn(value: string, scheme: string): string {
   const labels = [...value.matchAll(/(?:^|,)\s*([A-Za-z0-9_-]+)=/g)].map(match => match[1] as string)
   const other = labels.find(label => label !== 't' && label !== scheme)
   if (!labels.includes(scheme) && other !== undefined) {
-    return `the signature is labelled '${other}'. If the platform has changed its label, set contract: { scheme: '${other}' }`
+    return `the signature is labeled '${other}'. If the platform has changed its label, set contract: { scheme: '${other}' }`
   }
   if (!labels.includes(scheme))
     return `it has no ${scheme}=. Check that the platform sends it, and that the whole value arrives`

@@ -14,7 +14,7 @@ export function somethingElse({ text, secret, others }: Facts): Finding | undefi
     : {
         cause: 'unknown',
         proven: false,
-        text: `The signature does not match ${tried}, and no usual change of the body explains it. Check that the secret belongs to this very endpoint, and that these are the bytes as they arrived: save the delivery again with npx ackhook listen --save, with nothing between it and the platform.`,
+        text: `The signature does not match ${tried}, and no usual change of the body explains it. Check that the secret belongs to this endpoint, and that these are the bytes as they arrived: save the delivery again with npx ackhook listen --save, with nothing between it and the platform.`,
       }
 }
 

@@ -9,13 +9,13 @@ export function timestampUnit(facts: Facts): Finding | undefined {
     return {
       cause: 'timestamp-malformed',
       proven: true,
-      text: `The t of the signature is not a timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. In the code that signs, use Math.floor(Date.now() / 1000).`,
+      text: `The signature's t is not a timestamp: it must be ten digits (seconds), thirteen digits (milliseconds) or ISO 8601 UTC such as 2026-03-01T12:00:00Z. In the code that signs, use Math.floor(Date.now() / 1000).`,
     }
   }
   return {
     cause: 'timestamp-unit',
     proven: true,
-    text: `The t of the signature is in ${found}, but the receiver expects ${expected === 'iso8601' ? 'ISO 8601' : expected}. Set contract: { timestampUnit: 'auto' } (the default reads every unit), or omit the option.`,
+    text: `The signature's t is in ${found}, but the receiver expects ${expected === 'iso8601' ? 'ISO 8601' : expected}. Set contract: { timestampUnit: 'auto' } (the default reads every unit), or omit the option.`,
   }
 }
 

@@ -14,8 +14,8 @@ export function bodyCharset({ delivery, text }: Facts): readonly Guess[] {
       'read as UTF-8 and written as Windows-1252',
     ],
     [Buffer.from(Buffer.from(body).toString('utf16le'), 'utf8'), 'written as UTF-16'],
-    [Buffer.from(text.normalize('NFD'), 'utf8'), 'converted to another Unicode normal form (NFC)'],
-    [Buffer.from(text.normalize('NFC'), 'utf8'), 'converted to another Unicode normal form (NFD)'],
+    [Buffer.from(text.normalize('NFD'), 'utf8'), 'converted to another Unicode normalization form (NFC)'],
+    [Buffer.from(text.normalize('NFC'), 'utf8'), 'converted to another Unicode normalization form (NFD)'],
   ]
   return supposed.flatMap(([signed, what]) =>
     signed === undefined

@@ -9,14 +9,14 @@ const ADVICE =
 export function bodyWhiteSpace({ text }: Facts): readonly Guess[] {
   const unix = text.replaceAll('\r\n', '\n')
   const supposed: [string, string, string][] = [
-    ['body-end', text.trimEnd(), 'A line end or a space was added to the end of the body'],
-    ['body-end', `${text}\n`, 'The line end at the end of the body was removed'],
-    ['body-end', `${text}\r\n`, 'The line end at the end of the body was removed'],
-    ['body-line-ends', unix, 'The line ends of the body were changed from Unix (LF) to Windows (CRLF)'],
+    ['body-end', text.trimEnd(), 'A line break or a space was added to the end of the body'],
+    ['body-end', `${text}\n`, 'The line break at the end of the body was removed'],
+    ['body-end', `${text}\r\n`, 'The line break at the end of the body was removed'],
+    ['body-line-ends', unix, "The body's line endings were changed from Unix (LF) to Windows (CRLF)"],
     [
       'body-line-ends',
       unix.replaceAll('\n', '\r\n'),
-      'The line ends of the body were changed from Windows (CRLF) to Unix (LF)',
+      "The body's line endings were changed from Windows (CRLF) to Unix (LF)",
     ],
     [
       'body-bom',

@@ -3,7 +3,7 @@ import type { Guess } from '../evidence/finding.ts'
 
 const ENDINGS: readonly [text: string, name: string][] = [
   ['\n', 'a newline'],
-  ['\r\n', 'a Windows line end'],
+  ['\r\n', 'a Windows line ending'],
   [' ', 'a space'],
   ['\t', 'a tab'],
   ['\\n', 'the two characters \\n'],

@@ -22,17 +22,17 @@ export function timestampSigned({ signature, timestampMs }: Facts): readonly Gue
     {
       cause: 'timestamp-not-signed',
       prefix: '',
-      text: 'The sender signed the body without the timestamp. It must sign the text of t, a full stop, and the body: <t>.<body>.',
+      text: 'The sender signed the body without the timestamp. It must sign the text of t, a dot, and the body: <t>.<body>.',
     },
     {
       cause: 'timestamp-separator',
       prefix: t,
-      text: 'The sender signed the timestamp and the body without the full stop between them. It must sign <t>.<body>.',
+      text: 'The sender signed the timestamp and the body without the dot between them. It must sign <t>.<body>.',
     },
     {
       cause: 'timestamp-separator',
       prefix: `${t}:`,
-      text: 'The sender put a colon between the timestamp and the body. It must sign <t>.<body>, with a full stop.',
+      text: 'The sender put a colon between the timestamp and the body. It must sign <t>.<body>, with a dot.',
     },
   ]
 }

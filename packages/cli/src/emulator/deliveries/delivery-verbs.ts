@@ -25,7 +25,7 @@ import { show } from './show-delivery.ts'
 import { statsLines } from './stats-lines.ts'
 import { waitLines } from './wait-lines.ts'
 
-const ids = ['[ids...]', 'ids of deliveries or events'] as const
+const ids = ['[ids...]', 'delivery or event ids'] as const
 const data = option(
   '--data <file or json>',
   'event data, merged over sample data: JSON, or the path of a JSON file',
@@ -41,7 +41,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [
       data,
       rawData,
-      option('--id <id>', 'id of the event (default: a new one for each)'),
+      option('--id <id>', 'event id (default: a new one for each)'),
       option('--seed <n>', 'the same seed gives the same sample data', parseSeed),
       option('--repeat <n>', 'send this many events', parseCount, 1),
       option('--fault <name=chance>', 'for these events only, such as duplicate or lostReply', collectFault),
@@ -60,10 +60,10 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   {
     name: 'show',
     description: 'Show a delivery: the exact bytes, and each attempt with its reply',
-    args: [['<id>', 'id of a delivery, or of an event']],
+    args: [['<id>', 'delivery or event id']],
     options: [
       option('--body', 'print only the event, for replay --body'),
-      option('--curl', 'print commands that sign the last request anew and send it with curl'),
+      option('--curl', 'print commands that sign the last request again and send it with curl'),
       option('--save <file>', 'save the exact last request to a file for verify and send --from-file'),
       withPlace,
     ],
@@ -79,7 +79,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--data <file or json>', 'a new event, with this merged over the data that was sent'),
       rawData,
       option('--body <file>', 'a new event with this text as its body'),
-      option('--dry-run', 'only count'),
+      option('--dry-run', 'only count the matches'),
       withYes,
       withFilter,
       withState,
@@ -92,7 +92,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   {
     name: 'retry',
     description: 'Start the next attempt of pending deliveries now',
-    args: [['<ids...>', 'ids of deliveries or events']],
+    args: [['<ids...>', 'delivery or event ids']],
     options: [withAwait, withPlace],
     run: retry,
   },
@@ -109,7 +109,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     args: [ids],
     options: [
       option('--all', 'all undelivered deliveries; with a filter, all that match'),
-      option('--dry-run', 'only count'),
+      option('--dry-run', 'only count the matches'),
       withYes,
       withFilter,
       withState,

@@ -16,7 +16,7 @@ export function discard(ids: readonly string[], flags: DiscardFlags, terminal: T
   const filter = filterOf(flags)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
-    throw new UsageError('give ids of deliveries or events, --all, or a filter such as --type')
+    throw new UsageError('give delivery or event ids, --all, or a filter such as --type')
   }
   return withEmulator(flags, terminal, async emulator => {
     const count = isBulk ? await countOf(filter, emulator) : ids.length

@@ -25,10 +25,10 @@ export function replayDeliveries(
   const options = optionsOf(flags, terminal)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
-    throw new UsageError('give ids of deliveries or events, --all, or a filter such as --type')
+    throw new UsageError('give delivery or event ids, --all, or a filter such as --type')
   }
   if (isBulk && Object.keys(options).length > 0) {
-    throw new UsageError('--exact, --data, --raw-data and --body need the ids of deliveries or events')
+    throw new UsageError('--exact, --data, --raw-data and --body need delivery or event ids')
   }
   return withEmulator(flags, terminal, emulator =>
     isBulk

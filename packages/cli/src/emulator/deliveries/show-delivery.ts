@@ -67,7 +67,7 @@ function describe(detail: DeliveryDetail, paint: Paint): readonly string[] {
 function describeAttempt(attempt: AttemptView, { good, bad, bold, dim }: Paint): readonly string[] {
   const { number, at, durationMs, acknowledged, status, code, error, faults, url } = attempt
   const answer = status === null ? `no reply: ${error}` : [status, code ?? ''].join(' ').trim()
-  const fault = faults.length === 0 ? '' : `, fault on purpose: ${faults.join(', ')}`
+  const fault = faults.length === 0 ? '' : `, injected fault: ${faults.join(', ')}`
   const headers = Object.entries(attempt.requestHeaders).map(([name, value]) => `> ${name}: ${value}`)
   const changed =
     attempt.requestBody === null

@@ -3,7 +3,7 @@ import { createPaint } from '../../terminal/paint.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { describeEndpoint } from './describe-endpoint.ts'
 
-/** Formats a changed endpoint. A generated secret is shown only this once, with how to use it. */
+/** Formats a changed endpoint. A generated secret is shown only once, with how to use it. */
 export function endpointResultLines(
   { endpoint, secret }: EndpointResult,
   terminal: Terminal,
@@ -14,7 +14,7 @@ export function endpointResultLines(
   return [
     ...lines,
     '',
-    'Its secret is shown only this once. Set it where your app runs:',
+    'Its secret is shown only once. Set it where your app runs:',
     `  ${bold(`export SIGNING_SECRET=${secret}`)}`,
   ]
 }

@@ -13,7 +13,7 @@ import { workspaceLines } from './workspace-lines.ts'
 
 const secretsFile = option(
   '--secrets-file <file>',
-  'file whose SIGNING_SECRET becomes the new secret; otherwise a new secret is random',
+  'file that sets SIGNING_SECRET to the new secret (default: a random one)',
 )
 const shown = (endpoint: EndpointView, { terminal }: Typed<CallFlags>) => describeEndpoint(endpoint, terminal)
 const changed = (result: EndpointResult, { terminal }: Typed<CallFlags>) =>
@@ -25,15 +25,15 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointView>({
     name: 'endpoint',
     route: 'GET /workspaces/{workspace}/endpoint',
-    description: 'Show its address, subscribed events, and health with the reason',
+    description: 'Show the endpoint: address, subscribed events, and health with the reason',
     lines: shown,
   }),
   callVerb<EndpointResult, SetEndpointFlags>({
     name: 'endpoint set',
     route: 'PUT /workspaces/{workspace}/endpoint',
-    description: 'Create it, or change its settings',
+    description: 'Create the endpoint, or change its settings',
     options: [
-      option('--to <url>', 'address of the receiver', parseUrl),
+      option('--to <url>', "the receiver's address", parseUrl),
       option('--category <name>', 'send only this category; may be repeated', collect),
       option('--all-categories', 'send every category'),
       option(
@@ -50,7 +50,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointView>({
     name: 'endpoint pause',
     route: 'POST /workspaces/{workspace}/endpoint/pause',
-    description: 'Stop sending until it is resumed',
+    description: 'Stop sending until the endpoint is resumed',
     lines: shown,
   }),
   callVerb<EndpointView>({
@@ -62,7 +62,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<EndpointResult, RotateFlags>({
     name: 'endpoint rotate-secret',
     route: 'POST /workspaces/{workspace}/endpoint/rotate-secret',
-    description: 'Give it a new secret; the old one also signs for a while',
+    description: 'Set a new secret; the old one also signs for a while',
     options: [
       option('--overlap <duration>', 'how long both sign (default: 24h, a guess)', parseDuration),
       secretsFile,
@@ -73,7 +73,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
   callVerb<undefined>({
     name: 'endpoint remove',
     route: 'DELETE /workspaces/{workspace}/endpoint',
-    description: 'Remove it; pending deliveries become undelivered',
+    description: 'Remove the endpoint; pending deliveries become undelivered',
     question: typed => `Remove the endpoint of ${printable(workspaceOf(typed))}?`,
     lines: (_, typed) => [
       `The endpoint of ${printable(workspaceOf(typed))} is removed. Its pending deliveries are now undelivered.`,
@@ -93,7 +93,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     args: [['<id>', 'up to 64 letters, digits, _ and -']],
     body: ({ args }) => ({ id: args[0] }),
     lines: ({ id }) => [
-      `The workspace ${id} exists.`,
+      `The workspace ${id} was created.`,
       `Set its endpoint: npx ackhook emulator endpoint set --workspace ${id} --to <url>`,
     ],
   }),
@@ -101,7 +101,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     name: 'workspaces remove',
     route: 'DELETE /workspaces/{workspace}',
     description: 'Remove a workspace with its endpoint; its deliveries stay in the log',
-    args: [['<id>', 'id of the workspace']],
+    args: [['<id>', 'workspace id']],
     question: ({ args }) => `Remove the workspace ${printable(args[0] ?? '')}?`,
     lines: (_, { args }) => [`The workspace ${printable(args[0] ?? '')} is removed.`],
     json: ({ args }) => ({ removed: args[0] }),

@@ -1,2 +1,2 @@
 /** Advice for a workspace without an endpoint. */
-export const NO_ENDPOINT = 'Set the address of your app: npx ackhook emulator endpoint set --to <url>'
+export const NO_ENDPOINT = "Set your app's address: npx ackhook emulator endpoint set --to <url>"

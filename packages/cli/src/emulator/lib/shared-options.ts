@@ -5,9 +5,7 @@ import { parseCount, parseUrl, withJson, withOrder } from '../../command/shared-
 export type FaultFlags = Readonly<Record<string, string | number | boolean>>
 
 export function withPlace(command: Command): Command {
-  return withJson(
-    command.option('--at <url>', 'address of the emulator (default: http://localhost:4400)', parseUrl),
-  )
+  return withJson(command.option('--at <url>', 'emulator address (default: http://localhost:4400)', parseUrl))
 }
 
 export function withYes(command: Command): Command {
@@ -15,13 +13,13 @@ export function withYes(command: Command): Command {
 }
 
 export function withWorkspace(command: Command): Command {
-  return command.option('--workspace <id>', 'id of the workspace (default: default)')
+  return command.option('--workspace <id>', 'workspace id (default: default)')
 }
 
 export function withPage(command: Command): Command {
   return withOrder(command.option('--limit <n>', 'at most this many, up to 200', parseCount, 50)).option(
     '--after <cursor>',
-    'continue after an earlier list',
+    'continue after the page that ended with this cursor',
   )
 }
 
@@ -37,8 +35,8 @@ export function withFilter(command: Command): Command {
     .option('--type <type>', 'event type, or a pattern such as order.*')
     .option('--category <name>', 'event category, such as message')
     .option('--kind <kind>', 'event, duplicate or replay')
-    .option('--event <id>', 'id of the event')
-    .option('--message <id>', 'id of the message that the event is about')
+    .option('--event <id>', 'event id')
+    .option('--message <id>', 'id of the message in the event')
     .option('--text <text>', 'part of the event, three characters or more')
     .option('--from <time>', 'created then or later: 24h (ago), yesterday or ISO 8601')
     .option('--until <time>', 'created before that time')

@@ -34,7 +34,7 @@ export const MESSAGE_VERBS: readonly Verb<never>[] = [
     route: 'POST /messages/{id}/advance',
     description: 'Make a message sent, delivered, read or failed, and send its event (a guess)',
     args: [
-      ['<id>', 'id of the message'],
+      ['<id>', 'message id'],
       ['<state>', 'sent, delivered, read or failed'],
     ],
     body: ({ args }) => ({ to: args[1] }),

@@ -25,15 +25,15 @@ Examples:
 /** The one verb that needs no running emulator. */
 export const START: Verb<never> = {
   name: 'start',
-  description: 'Start it, and show each delivery until Ctrl-C',
+  description: 'Start the emulator, and show each delivery until Ctrl-C',
   options: [
-    option('--to <url>', 'address of the receiver', parseUrl),
+    option('--to <url>', "the receiver's address", parseUrl),
     option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, DEFAULT_PORT),
-    option('--host <address>', 'address to listen on; other than loopback needs ACKHOOK_EMULATOR_TOKEN'),
-    option('--allow-host <name>', 'a host name it accepts, such as emulator in Compose', collect),
+    option('--host <address>', 'address to listen on; any but loopback requires ACKHOOK_EMULATOR_TOKEN'),
+    option('--allow-host <name>', 'another host name to accept, such as emulator in Compose', collect),
     option(
       '--allow-target <host>',
-      'a host it may send to besides this machine, such as app in Compose',
+      'another host that deliveries may go to, such as app in Compose',
       collect,
     ),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),

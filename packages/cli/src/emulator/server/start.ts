@@ -58,7 +58,8 @@ async function portTaken(
   if (!/^Option 'port': \d+ is in use/.test(String((cause as Error).message))) return undefined
   const owner = await portOwner(port, terminal)
   if (owner === undefined) return undefined
-  const fix = 'stop that one, or choose another port with --port and give it to the other commands with --at'
+  const fix =
+    'stop that one, or choose another port with --port and pass its address to the other commands with --at'
   return new UsageError(`port ${port} is in use by ${owner}: ${fix}`, { cause })
 }
 
@@ -121,9 +122,9 @@ async function announce(
   }
   const next =
     app === undefined ? 'endpoint set --to http://localhost:3000/webhooks' : 'send conversation.resolved'
-  out(app === undefined ? 'In another terminal, set the address of your app:' : 'Then, in another terminal:')
+  out(app === undefined ? "In another terminal, set your app's address:" : 'Then, in another terminal:')
   out(`  ${bold(`npx ackhook emulator ${next}${port === DEFAULT_PORT ? '' : ` --at ${url}`}`)}`)
-  out(dim('Ctrl-C ends.'))
+  out(dim('Press Ctrl-C to stop.'))
 }
 
 /** Returns the address of the first endpoint in a file. */

@@ -43,6 +43,6 @@ export function reportLoss({ policy, entries }: State): void {
   const lost = held.map(({ delivery }) => delivery.id)
   policy.logger.error(
     { code: 'events_lost', events: lost.slice(0, MOST_NAMED) },
-    `The process exits with ${lost.length} acknowledged events in memory: ${namesOf(lost)}. Call close() before it exits, or use a durable inbox.`,
+    `The process exits with ${lost.length} acknowledged events in memory: ${namesOf(lost)}. Call close() first, or use a durable inbox.`,
   )
 }

@@ -106,7 +106,7 @@ describe('the inbox', () => {
     await receiver.start()
     await receiver.close()
     await expect(watch({ inbox }).receiver.start()).rejects.toThrow(
-      "Option 'inbox': it was closed with its receiver; make a new inbox for a new receiver",
+      "Option 'inbox': it was closed with its receiver: create a new inbox for each receiver",
     )
   })
 

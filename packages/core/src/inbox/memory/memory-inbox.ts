@@ -28,7 +28,7 @@ export interface MemoryInboxOptions {
   readonly store?: DedupeStore | undefined
   /**
    * Duration of a claim without renewal, and so how long other processes refuse an event whose process crashed. The
-   * claim is renewed at a third of this while the event waits or runs. Default `'60s'`.
+   * claim is renewed each third of this time while the event waits or runs. Default `'60s'`.
    */
   readonly lease?: Duration | undefined
 }
@@ -94,7 +94,7 @@ interface Parts extends Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> {
 }
 
 const NOT_STARTED = 'start() must come before the first event'
-const CLOSED = 'it was closed with its receiver; make a new inbox for a new receiver'
+const CLOSED = 'it was closed with its receiver: create a new inbox for each receiver'
 
 function resolveOptions(options: MemoryInboxOptions): Pick<Parts, 'ids' | 'leaseMs'> {
   if (isStore(options))
@@ -131,10 +131,7 @@ function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: Process
         try {
           applyResult(state, result, entry)
         } catch (err) {
-          policy.logger.error(
-            { err, event: entry.delivery.id },
-            'The result of an attempt could not be applied.',
-          )
+          policy.logger.error({ err, event: entry.delivery.id }, "An attempt's result could not be applied.")
         }
       },
     }),

@@ -14,9 +14,9 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * Store of handled ids for one process; several of its inboxes may share it. Leases have a separate map: the bounded
- * set of handled ids may forget, but a claim in flight is never evicted. Uses the process's monotonic clock, so that a
- * change of the wall clock neither ends a lease nor extends a retention.
+ * Store of handled ids for one process; several of its inboxes may share it. Leases are stored separately:
+ * the oldest handled ids may be forgotten, but a claim in flight is never evicted. Uses the process's monotonic clock,
+ * so that a change of the wall clock neither ends a lease nor extends a retention.
  *
  * @example
  * createReceiver({ secret, store: memoryStore({ maxIds: 100_000 }) })

@@ -54,7 +54,7 @@ export class PushConsumer {
   readonly #running = new Map<Attempt, Promise<PushOutcome>>()
   #isDraining = false
   readonly #conflicted = onceAMinute((id: string, more) => {
-    const message = `Event ${id} came again with different bytes${more}; it is not run again.`
+    const message = `Event ${id} arrived again with different bytes${more}; it is not run again.`
     this.#parts.policy.logger.warn({ event: id }, message)
   })
 
@@ -253,7 +253,7 @@ export class PushConsumer {
     const fate = engine.keepDead === undefined ? 'It is removed' : 'It is dead-lettered unchanged'
     policy.logger.error(
       { code: 'message_unreadable', message: id },
-      `Message ${id} of ${engine.location} cannot be read: ${cause}. ${fate}.`,
+      `Message ${id} in ${engine.location} cannot be read: ${cause}. ${fate}.`,
     )
     return engine.keepDead === undefined ? DONE : this.#keepDead(body, id)
   }

@@ -7,7 +7,7 @@ export interface PushEngine {
   readonly location: string
   /** Maximum bytes of one message. Read at each acceptance. */
   readonly maxBytes: number
-  /** Number of those bytes that a message takes, if not its length. */
+  /** Returns how many of those bytes a message takes, if that is not its length. */
   sizeOf?(message: Uint8Array): number
   /** Longest delay of one publication. A longer wait takes several. */
   readonly maxDelayMs: number

@@ -102,7 +102,7 @@ describe('accept', () => {
     expect(published).toEqual([])
     expect(seen).toContainEqual(
       expect.objectContaining({
-        detail: expect.stringMatching(/^its message of \d+ bytes exceeds the limit of .* 500 bytes$/),
+        detail: expect.stringMatching(/^its message of \d+ bytes exceeds the 500-byte limit of .*$/),
       }),
     )
   })
@@ -118,7 +118,7 @@ describe('an event', () => {
     expect(kinds()).toContain('duplicate')
   })
 
-  it('that came again with different bytes is not run, and is reported', async () => {
+  it('that arrived again with different bytes is not run, and is reported', async () => {
     const { send, consume, attempts, seen, logger } = setup()
     await send()
     await send({ data: { other: true } })

@@ -91,7 +91,7 @@ async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptRes
   const message = writeEnvelope({ delivery, attempts: 0, waitMs: 0 })
   const size = engine.sizeOf?.(message) ?? message.length
   if (size + RESERVED_BYTES > engine.maxBytes) {
-    const detail = `its message of ${size} bytes exceeds the limit of ${engine.location}, ${engine.maxBytes} bytes`
+    const detail = `its message of ${size} bytes exceeds the ${engine.maxBytes}-byte limit of ${engine.location}`
     return { outcome: 'too_large', detail }
   }
   try {

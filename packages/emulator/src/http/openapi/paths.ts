@@ -33,7 +33,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
   '/_emulator/v1/deliveries/{id}/body': {
     get: {
       operationId: 'get_deliveries_id_body',
-      summary: 'The event, byte for byte',
+      summary: 'Returns the event, byte for byte',
       parameters: [id],
       responses: { 200: content('The bytes', 'application/octet-stream', {}), ...refusals([404]) },
     },
@@ -42,7 +42,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
     get: {
       operationId: 'get_stream',
       summary:
-        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. It continues after last-event-id, which may be the x-emulator-position of any reply',
+        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. Resumes after last-event-id, which may be the x-emulator-position of any reply',
       parameters: [{ name: 'Last-Event-ID', in: 'header', schema: text }],
       responses: { 200: content('The changes', 'text/event-stream', text), ...refusals([]) },
     },
@@ -58,7 +58,7 @@ const OTHERS: Readonly<Record<string, Schema>> = {
     post: {
       operationId: 'post_v1_messages',
       summary:
-        'Accepts a message like the platform. The reply is not published: it is a guess, and configurable',
+        'Accepts a message, as the platform does. The reply is not published: it is a guess, and configurable',
       requestBody: jsonBody('SendMessageRequest'),
       responses: { default: content('A guess', 'application/json', { type: 'object' }) },
     },

@@ -16,7 +16,7 @@ export interface Route {
 }
 
 const page: readonly Schema[] = [
-  { name: 'after', in: 'query', schema: text, description: 'next of the previous page' },
+  { name: 'after', in: 'query', schema: text, description: 'The `next` of the previous page' },
   { name: 'order', in: 'query', schema: { type: 'string', enum: ['newest', 'oldest'], default: 'newest' } },
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
 ]
@@ -59,29 +59,32 @@ export type RouteName =
   | 'POST /messages/{id}/advance'
 
 /**
- * Every API call with JSON bodies. The server, its OpenAPI document and the CLI's verbs are made from this table.
+ * Every API call with JSON bodies. The server, its OpenAPI document and the CLI's verbs are built from this table.
  */
 export const ROUTES: Readonly<Record<RouteName, Route>> = {
   'GET /health': {
-    summary: 'State, counts and warnings; replies once the emulator is ready',
+    summary: 'Returns state, counts and warnings; replies once the emulator is ready',
     reply: 'EmulatorHealth',
   },
-  'GET /settings': { summary: 'Every setting and limit; unpublished ones are guesses', reply: 'Settings' },
+  'GET /settings': {
+    summary: 'Lists every setting and limit; unpublished ones are guesses',
+    reply: 'Settings',
+  },
   'GET /stats': {
-    summary: 'Deliveries over time by state; default: the last hour in 60 buckets',
+    summary: 'Counts deliveries over time by state; default: the last hour in 60 buckets',
     parameters: [...SELECTION_PARAMETERS, { name: 'buckets', in: 'query', schema: integer }],
     reply: 'Stats',
   },
-  'GET /faults': { summary: 'The faults in force', reply: 'Faults' },
+  'GET /faults': { summary: 'Returns the faults in force', reply: 'Faults' },
   'PUT /faults': { summary: 'Replaces all faults', body: 'Faults', reply: 'Faults' },
-  'GET /clock': { summary: "The emulator's time", reply: 'Clock' },
+  'GET /clock': { summary: "Returns the emulator's time", reply: 'Clock' },
   'POST /clock/advance': {
     summary: 'Moves the clock forward, and makes the attempts that fall due',
     body: 'ClockRequest',
     reply: 'Clock',
   },
   'POST /wait': {
-    summary: 'Replies when the condition is met, or after the timeout',
+    summary: 'Waits until the condition is met, or until the timeout',
     body: 'WaitRequest',
     reply: 'WaitResult',
   },
@@ -94,12 +97,12 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404, 503],
   },
   'GET /deliveries': {
-    summary: 'Deliveries, newest first or oldest first',
+    summary: 'Lists deliveries, newest first or oldest first',
     parameters: [...SELECTION_PARAMETERS, ...page],
     reply: 'DeliveryPage',
   },
   'GET /undelivered': {
-    summary: 'Undelivered deliveries, newest first or oldest first',
+    summary: 'Lists undelivered deliveries, newest first or oldest first',
     parameters: [...SELECTION_PARAMETERS.filter(one => one['name'] !== 'state'), ...page],
     reply: 'DeliveryPage',
   },
@@ -115,19 +118,19 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     reply: 'BulkResult',
   },
   'GET /deliveries/{id}': {
-    summary: 'One delivery with its bytes and attempts',
+    summary: 'Returns a delivery with its bytes and attempts',
     parameters: [id],
     reply: 'DeliveryDetail',
     refusals: [404],
   },
   'GET /deliveries/{id}/request': {
-    summary: 'Its exact last request, as a file for ackhook verify',
+    summary: "Returns a delivery's exact last request, as a file for ackhook verify",
     parameters: [id],
     reply: 'SavedRequest',
     refusals: [404, 409],
   },
   'POST /deliveries/{id}/replay': {
-    summary: 'Sends it again; returns the new delivery',
+    summary: 'Sends a delivery again; returns the new one',
     parameters: [id],
     body: 'ReplayRequest',
     reply: 'Delivery',
@@ -135,19 +138,19 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [404, 409, 503],
   },
   'POST /deliveries/{id}/retry': {
-    summary: 'Starts the next attempt now',
+    summary: "Starts a pending delivery's next attempt now",
     parameters: [id],
     reply: 'Delivery',
     status: 202,
     refusals: [404, 409],
   },
   'POST /deliveries/{id}/discard': {
-    summary: 'Gives it up',
+    summary: 'Gives up a delivery',
     parameters: [id],
     reply: 'Delivery',
     refusals: [404, 409],
   },
-  'GET /workspaces': { summary: 'Workspaces with their endpoints', reply: 'Workspaces' },
+  'GET /workspaces': { summary: 'Lists the workspaces with their endpoints', reply: 'Workspaces' },
   'POST /workspaces': {
     summary: 'Creates a workspace',
     body: 'WorkspaceRequest',
@@ -156,49 +159,49 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     refusals: [409],
   },
   'DELETE /workspaces/{workspace}': {
-    summary: 'Removes it with its endpoint',
+    summary: 'Removes a workspace with its endpoint',
     parameters: [workspace],
     refusals: [404, 409],
   },
   'GET /workspaces/{workspace}/endpoint': {
-    summary: 'Its endpoint',
+    summary: "Returns a workspace's endpoint",
     parameters: [workspace],
     reply: 'Endpoint',
     refusals: [404],
   },
   'PUT /workspaces/{workspace}/endpoint': {
-    summary: 'Creates or changes its endpoint',
+    summary: 'Creates or changes an endpoint',
     parameters: [workspace],
     body: 'EndpointRequest',
     reply: 'EndpointResult',
     refusals: [404],
   },
   'DELETE /workspaces/{workspace}/endpoint': {
-    summary: 'Removes its endpoint; pending deliveries become undelivered',
+    summary: 'Removes an endpoint; its pending deliveries become undelivered',
     parameters: [workspace],
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/rotate-secret': {
-    summary: 'Gives it a new secret; the old one also signs for a while',
+    summary: 'Sets a new secret; the old one also signs for a while',
     parameters: [workspace],
     body: 'RotateRequest',
     reply: 'EndpointResult',
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/pause': {
-    summary: 'Stops sending until it is resumed',
+    summary: 'Stops sending until the endpoint is resumed',
     parameters: [workspace],
     reply: 'Endpoint',
     refusals: [404],
   },
   'POST /workspaces/{workspace}/endpoint/resume': {
-    summary: 'Resumes sending',
+    summary: 'Resumes sending to a paused endpoint',
     parameters: [workspace],
     reply: 'Endpoint',
     refusals: [404],
   },
   'GET /messages': {
-    summary: 'Messages, newest first or oldest first',
+    summary: 'Lists messages, newest first or oldest first',
     parameters: page,
     reply: 'MessagePage',
   },
@@ -209,9 +212,9 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
     status: 202,
     refusals: [404, 503],
   },
-  'GET /messages/{id}': { summary: 'One message', parameters: [id], reply: 'Message', refusals: [404] },
+  'GET /messages/{id}': { summary: 'Returns a message', parameters: [id], reply: 'Message', refusals: [404] },
   'POST /messages/{id}/advance': {
-    summary: 'Makes it sent, delivered, read or failed, and sends its event (a guess)',
+    summary: 'Makes a message sent, delivered, read or failed, and sends its event (a guess)',
     parameters: [id],
     body: 'AdvanceRequest',
     reply: 'MessageEvent',

@@ -105,7 +105,7 @@ const savedRequest = object({
 const endpoint = object({
   workspace: text,
   url: { type: 'string', format: 'uri' },
-  secret: { type: 'string', description: 'Its last four characters, after dots' },
+  secret: { type: 'string', description: 'The last four characters, after dots' },
   previousSecretUntil: orNull(instant),
   categories: { ...orNull(listOf(text)), description: 'null: all' },
   types: { ...orNull(listOf(text)), description: 'null: all' },
@@ -133,7 +133,7 @@ const message = object(
     updatedAt: instant,
   },
   ['to', 'template', 'variables', 'from', 'text'],
-  'Outbound ones have to, template and variables; inbound ones have from and text. All else is a guess',
+  'Outbound messages have `to`, `template` and `variables`; inbound ones have `from` and `text`. All else is a guess',
 )
 
 const faults = options({
