@@ -201,7 +201,7 @@ describe('send', () => {
   test('suggests the correct spelling of a type, and notes that its data is not published', async () => {
     const misspelled = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
     expect(misspelled.err).toContain(
-      'no type conversation.resolvd so far; did you mean conversation.resolved?',
+      'no type conversation.resolvd; did you mean conversation.resolved?',
     )
     expect(misspelled.code).toBe(0)
     const unknown = await runCli(['send', 'call.started', '--to', receiver.url])
@@ -557,7 +557,7 @@ describe('the command line itself', () => {
 
   test('a wrong value is an error that shows the correct form', async () => {
     const rate = await runCli(['send', 'a.b', '--to', receiver.url, '--rate', 'fast'])
-    expect(rate.err).toContain('number of events a second')
+    expect(rate.err).toContain('number of events per second')
     const to = await runCli(['send', 'a.b', '--to', 'localhost'])
     expect(to.err).toContain('full address')
     expect([rate.code, to.code]).toEqual([2, 2])
