@@ -200,9 +200,7 @@ describe('send', () => {
 
   test('suggests the correct spelling of a type, and notes that its data is not published', async () => {
     const misspelled = await runCli(['send', 'conversation.resolvd', '--to', receiver.url])
-    expect(misspelled.err).toContain(
-      'no type conversation.resolvd; did you mean conversation.resolved?',
-    )
+    expect(misspelled.err).toContain('no type conversation.resolvd; did you mean conversation.resolved?')
     expect(misspelled.code).toBe(0)
     const unknown = await runCli(['send', 'call.started', '--to', receiver.url])
     expect(unknown.err).toContain('call.started has no published data, so its data is empty')

@@ -261,7 +261,12 @@ describe('an attempt that fails', () => {
   })
 
   it.each([
-    ['nobody takes', undefined, 'attempt_failed', 'no retry is planned here: the platform sends the event again'],
+    [
+      'nobody takes',
+      undefined,
+      'attempt_failed',
+      'no retry is planned here: the platform sends the event again',
+    ],
     ['onDeadLetter takes', () => {}, 'dead_lettered', undefined],
   ])(
     'after processing, an event without further attempts that %s is reported correctly',
