@@ -69,7 +69,7 @@ it('goes from a message through its events to a typed handler', async () => {
   ])
 })
 
-it("goes from a customer's message through a handler to the answer", async () => {
+it("goes from a customer's message through a handler to the reply", async () => {
   await emulator.api.messages.receive({ from: '+4915187654321', text: 'Where is my order?' })
   await until('the handler has answered', () => replies.length === 1)
   expect(await replies[0]).toMatchObject({ status: 202 })

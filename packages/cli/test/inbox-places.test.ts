@@ -62,7 +62,7 @@ describe('ackhook inbox with BullMQ', () => {
 
   test('names options by their flags', async () => {
     expect((await runCli(['inbox', 'stats', '--redis', 'localhost:6390'])).err).toMatch(
-      /--redis: must begin with redis:.*belongs into --postgres/,
+      /--redis: must begin with redis:.*belongs in --postgres/,
     )
   })
 

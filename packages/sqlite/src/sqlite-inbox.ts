@@ -198,7 +198,7 @@ class SqliteInbox {
 
   async #run(held: HeldRow): Promise<void> {
     const result = await this.#running().work(held.delivery, held.attempt)
-    // Lost, or given back by the drain.
+    // Lost, or released by the drain.
     if (!this.#held.has(held)) {
       if (held.run !== undefined) this.#runs.end(held.run)
       return

@@ -17,7 +17,7 @@ function setBack(byMs: number): void {
 }
 
 describe('setting the clock back under sqliteInbox', () => {
-  it('delays neither untried events nor those given back or redriven', () =>
+  it('delays neither untried events nor released or redriven ones', () =>
     withFolder(async folder => {
       const database = new DatabaseSync(join(folder, 'inbox.db'))
       const inbox = sqliteInbox({ database, poll: '20ms' })

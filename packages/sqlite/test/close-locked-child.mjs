@@ -1,4 +1,4 @@
-// Closes while another connection locks the file: prints the result of close(), and that the shutdown goes on.
+// Closes while another connection locks the file: prints the result of close(), and that the shutdown continues.
 
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'

@@ -83,7 +83,7 @@ describe('a backlog of one key in sqliteInbox', () => {
       database.close()
     }))
 
-  it('goes on after an event that fails, which keeps its turn', () =>
+  it('continues after an event that fails, which keeps its turn', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')
       const backlog = await storeBacklog(path, 5)

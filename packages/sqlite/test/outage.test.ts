@@ -40,7 +40,7 @@ it('observes an outage once if due events cannot be taken', () =>
       })
       const ranBefore = ran.length
       other.exec('ROLLBACK')
-      await until('it goes on', () => ran.length > ranBefore)
+      await until('it continues', () => ran.length > ranBefore)
     }
     await inbox.close(1000)
     other.close()

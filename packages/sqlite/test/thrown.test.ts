@@ -24,7 +24,7 @@ const INDESCRIBABLE = {
   undefined,
 }
 
-it.each(Object.keys(INDESCRIBABLE))('records an attempt that throws %s, and goes on', name =>
+it.each(Object.keys(INDESCRIBABLE))('records an attempt that throws %s, and continues', name =>
   withFolder(async folder => {
     const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
     const error: unknown = INDESCRIBABLE[name as keyof typeof INDESCRIBABLE]

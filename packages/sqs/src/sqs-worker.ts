@@ -53,7 +53,7 @@ export class SqsWorker {
     }
   }
 
-  /** Stops polling. Resolves once polls have ended, and each received message is deleted or given back. */
+  /** Stops polling. Resolves once polls have ended, and each received message is deleted or returned to the queue. */
   async stop(): Promise<void> {
     this.#isStopping = true
     for (const consumer of this.#consumers) consumer.stop()

@@ -91,7 +91,7 @@ it('runs a dead letter redelivered within the five minutes in which SQS drops du
   await expect.poll(() => one.runs).toEqual(['a_1#1', 'a_1#1'])
 })
 
-it('gives back messages that arrive while it closes, in their place', async () => {
+it('returns messages that arrive while it closes to their place in the queue', async () => {
   const one = await start()
   await one.receiver.start()
   const closing = one.receiver.close()

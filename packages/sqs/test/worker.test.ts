@@ -75,7 +75,9 @@ describe('an event', () => {
       status: 413,
       code: 'body_too_large',
     })
-    expect(seen).toContainEqual(expect.objectContaining({ detail: expect.stringMatching(/1048576 bytes/) }))
+    expect(seen).toContainEqual(
+      expect.objectContaining({ detail: expect.stringMatching(/1048576-byte limit/) }),
+    )
     const asBase64 = `\uffff${'x'.repeat(800_000)}`
     expect(await send('evt_1', { text: asBase64 })).toMatchObject({ status: 413, code: 'body_too_large' })
     expect(await send('evt_2', { text: 'x'.repeat(1_048_000) })).toMatchObject({ status: 202 })
@@ -182,7 +184,7 @@ describe('close', () => {
     expect(await sqs.count(queueUrl)).toBe(1)
   })
 
-  it('gives back an event that runs too long, with its attempts, and another process goes on', async () => {
+  it('returns an event that runs too long to the queue, with its attempts, and another process continues', async () => {
     const first = await start()
     first.receiver.on('slow', () => new Promise<void>(() => {}))
     await first.receiver.handle(

@@ -43,7 +43,7 @@ describe('a schema', () => {
     expect(await decode({ schemas })).toEqual({ ...event, data: { late: true } })
   })
 
-  it('that does not answer in time refuses the event for now; a synchronous one sets no timer', async () => {
+  it('that does not settle in time refuses the event for now; a synchronous one sets no timer', async () => {
     vi.useFakeTimers()
     const waiting = decode({ schemas: { 'message.delivered': schema(() => new Promise(() => {})) } })
     await vi.advanceTimersByTimeAsync(5000)

@@ -29,7 +29,7 @@ for (const [way, headers] of [
   ['of declared length', declared],
   ['of unknown length', {}],
 ] as const) {
-  it(`gives the exact bytes of a body ${way}`, async () => {
+  it(`returns the exact bytes of a body ${way}`, async () => {
     const bytes = await readRequestBody(post(stream([0xef, 0xbb], [0xff]), headers), limits)
     expect(bytes).toEqual(Uint8Array.of(0xef, 0xbb, 0xff))
   })

@@ -30,7 +30,7 @@ it('is starting as long as the inbox is', async () => {
   expect(await ask(probe, 'live')).toEqual([200, 'live'])
 })
 
-it('is not ready while the inbox cannot start or does not answer, but is alive throughout', async () => {
+it('is not ready while the inbox cannot start or does not respond, but is alive throughout', async () => {
   const broken = async () => Promise.reject(new Error('no connection'))
   for (const change of [{ start: broken }, { stats: broken }]) {
     const probe = health(receiverOn(change))
@@ -39,7 +39,7 @@ it('is not ready while the inbox cannot start or does not answer, but is alive t
   }
 })
 
-it('is ready again once the inbox answers', async () => {
+it('is ready again once the inbox responds', async () => {
   let isDown = true
   const inner = memoryInbox()
   const stats = () => (isDown ? Promise.reject(new Error('no connection')) : inner.stats())

@@ -18,7 +18,7 @@ export interface ProbeReply {
 }
 
 /**
- * Creates a function that answers a receiver's probes: liveness for a path that ends in `/live`, readiness for any
+ * Creates a function that responds to a receiver's probes: liveness for a path that ends in `/live`, readiness for any
  * other.
  */
 export function createProbe(

@@ -3,7 +3,7 @@ import type { Delivery } from './delivery.ts'
 
 /**
  * Lets `work` continue after the reply, on a platform that would otherwise end it with its request. If the platform
- * refuses, the work goes on regardless: nothing else would do it.
+ * refuses, the work continues regardless: nothing else would do it.
  */
 export function keepAlive({ waitUntil }: Delivery, work: Promise<unknown>, logger: Logger): void {
   try {

@@ -75,7 +75,7 @@ it('ignores a late value or failure without a late callback', async () => {
   expect(faults).toEqual([])
 })
 
-it('accepts an answer that arrived in time at a process that was itself blocked', async () => {
+it('accepts a response that arrived in time at a process that was itself blocked', async () => {
   vi.useRealTimers()
   const code =
     "const { parentPort: port } = require('worker_threads'); port.on('message', text => port.postMessage(text))"

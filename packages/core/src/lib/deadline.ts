@@ -18,7 +18,7 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let expired = false
-    // Waits for the last millisecond separately, so that the network is polled once more: an answer may have arrived in
+    // Waits for the last millisecond separately, so that the network is polled once more: a reply may have arrived in
     // time at a process that was itself blocked.
     let timer = setTimeout(() => {
       timer = setTimeout(expire, 1)

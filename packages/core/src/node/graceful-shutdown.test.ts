@@ -48,7 +48,7 @@ it('runs once, however often it is called', async () => {
   expect(cleanup).toHaveBeenCalledTimes(1)
 })
 
-it('reports a cleanup that fails and one that hangs, and goes on', async () => {
+it('reports a cleanup that fails and one that hangs, and continues', async () => {
   for (const cleanup of [
     () => Promise.reject(new Error('no connection')),
     () => {

@@ -78,7 +78,7 @@ export class Lifecycle {
     return this.#draining
   }
 
-  /** Waits for a start only as long as a sender does. The start goes on for later deliveries. */
+  /** Waits for a start only as long as a sender does. The start continues for later deliveries. */
   async #acceptOnceStarted(delivery: Delivery): Promise<AcceptResult | Refusal> {
     const isFirst = this.#starting === undefined
     const starting = this.#start()

@@ -4,7 +4,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { ResolvedOptions } from './options.ts'
 
-/** Interval between queries of an inbox, in milliseconds. An inbox in this process answers synchronously. */
+/** Interval between queries of an inbox, in milliseconds. An inbox in this process replies synchronously. */
 const ASK_EVERY_MS = 30_000
 const ASK_OWN_EVERY_MS = 1000
 const ANSWER = { operation: 'inbox.stats', ms: 1000 }
@@ -33,7 +33,7 @@ export class QueueLog {
     this.nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
   }
 
-  /** Returns a sentence for the end of a line, or `undefined` if the inbox does not answer. */
+  /** Returns a sentence for the end of a line, or `undefined` if the inbox does not respond. */
   fullness(): MaybePromise<string | undefined> {
     return this.#ask(stats => this.#sentence(stats))
   }
@@ -70,7 +70,7 @@ export class QueueLog {
     return { lost }
   }
 
-  /** Queries the inbox. `undefined` if it does not answer in time. Never rejects. */
+  /** Queries the inbox. `undefined` if it does not respond in time. Never rejects. */
   #ask<T>(use: (stats: InboxStats) => T): MaybePromise<T | undefined> {
     try {
       const asked = this.#parts.inbox.stats()

@@ -139,7 +139,7 @@ describe('secrets by request', () => {
     expect(await create(async () => failing())(0)).toMatchObject(refused)
   })
 
-  it('are a 500 if the function does not answer in time; a synchronous one sets no timer', async () => {
+  it('are a 500 if the function does not settle in time; a synchronous one sets no timer', async () => {
     vi.useFakeTimers()
     const waiting = create(() => new Promise(() => {}))(0)
     await vi.advanceTimersByTimeAsync(5000)

@@ -8,7 +8,7 @@ import {
 import { type Fault, isFault } from '../protocol/fault.ts'
 import type { Pending, PendingBatch } from './pending-batch.ts'
 
-/** Delay of an overtaking event's answer. Once it is sent, no younger event of the key begins, even if read ahead. */
+/** Delay of an overtaking event's reply. Once it is sent, no younger event of the key begins, even if read ahead. */
 const OVERTAKING_MS = READ_AHEAD_MS + 10
 
 type ToError = (fault: Fault) => Error

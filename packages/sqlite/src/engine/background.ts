@@ -6,7 +6,7 @@ const BUSY_MS = 200
 /** Pause after pruning, as a multiple of the time it took, so that pruning takes little of the thread's time. */
 const SHARE = 20
 
-/** Recurring work that goes on until it is stopped. */
+/** Recurring work that continues until it is stopped. */
 export interface Background {
   stop(): void
 }

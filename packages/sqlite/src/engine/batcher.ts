@@ -42,11 +42,11 @@ export class Batcher {
   readonly #sent: PendingBatch[] = []
   /** Number of rows that those batches request. */
   #requested = 0
-  /** Number of deliveries without an answer. */
+  /** Number of deliveries without a result. */
   #unanswered = 0
   /** True if the last result left rows that are due. */
   #hasBacklog = true
-  /** True if the last answered batch of deliveries found the inbox full. */
+  /** True if the last completed batch of deliveries found the inbox full. */
   #wasFull = false
 
   constructor(parts: BatcherParts) {
@@ -104,7 +104,7 @@ export class Batcher {
     return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent.length > 0
   }
 
-  /** Returns the ordering keys and times of deliveries without an answer. */
+  /** Returns the ordering keys and times of deliveries without a result. */
   ordersUnderWay(): readonly SerialOrder[] {
     const arrivals = [...this.#sent, this.#next].flatMap(batch => batch.arrivals)
     return arrivals.flatMap(({ value }) => value.order ?? [])

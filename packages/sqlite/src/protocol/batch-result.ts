@@ -65,7 +65,7 @@ export interface RowBehind extends Lease {
   readonly event: StoredEvent
 }
 
-/** Time after the read within which rows read ahead may begin. The answer for an older event elsewhere waits for it. */
+/** Time after the read within which rows read ahead may begin. The reply for an older event elsewhere waits for it. */
 export const READ_AHEAD_MS = 100
 
 export interface BatchResult {

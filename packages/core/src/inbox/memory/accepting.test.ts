@@ -205,7 +205,7 @@ describe('a store that fails to claim', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
   })
 
-  it('if it never answers, the reply is 503 within a second', async () => {
+  it('if it never responds, the reply is 503 within a second', async () => {
     const { send, seen } = watch({ store: storeThat({ claim: () => new Promise<Claim>(() => {}) }) })
     const reply = send()
     let answered = false

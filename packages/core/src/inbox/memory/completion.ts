@@ -20,7 +20,7 @@ export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptRe
 /** Applies the worker's decision about an attempt. */
 export function applyResult(state: State, result: AttemptResult, entry: Entry): void {
   entry.attempt = undefined
-  // Lost to another process, or given back by the drain: the result no longer counts.
+  // Lost to another process, or released by the drain: the result no longer counts.
   if (entry.phase !== 'held') return
   if (result.outcome === 'completed') {
     entry.reply?.({ outcome: 'processed' })
@@ -164,7 +164,7 @@ export async function abandon(state: State, entry: Entry): Promise<void> {
 
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
-/** Drops the event, which a handler may have changed, and the fields of a request already answered. */
+/** Drops the event, which a handler may have changed, and the fields of a request already replied to. */
 function forLater({ event: _, waitUntil: __, asyncContext: ___, ...rest }: Delivery): Delivery {
   return rest
 }

@@ -15,7 +15,7 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   if (entries.size > 0) await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), timeoutMs)
   leases?.stop()
-  // An event that is only being recorded as handled is neither lost nor given back.
+  // An event that is only being recorded as handled is neither lost nor released.
   const left = [...entries.values()].filter(entry => entry.phase !== 'completing')
   for (const { acknowledged, delivery } of left) if (acknowledged) lost.push(delivery.id)
   if (lost.length > 0)

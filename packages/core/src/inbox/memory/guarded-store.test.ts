@@ -53,7 +53,7 @@ describe.each(operations)('%s', operation => {
     expect(second.seen).toEqual([{ ...down, operation: expect.stringContaining(operation) }])
   })
 
-  it('ends after a second if the store never answers', async () => {
+  it('ends after a second if the store never responds', async () => {
     const { guarded: slow, seen } = guard({ [operation]: never })
     const rejected = expect(call(slow)).rejects.toMatchObject({ name: 'DeadlineError' })
     await vi.advanceTimersByTimeAsync(999)
@@ -63,7 +63,7 @@ describe.each(operations)('%s', operation => {
     expect(seen).toMatchObject([{ kind: 'store_down' }])
   })
 
-  it('reports a slow answer', async () => {
+  it('reports a slow response', async () => {
     const after = (ms: number) => () => new Promise(resolve => setTimeout(resolve, ms, 'answer'))
     const fast = guard({ [operation]: after(250) } as Partial<DedupeStore>)
     const fastCall = call(fast.guarded)

@@ -28,7 +28,7 @@ export interface MemoryInboxOptions {
   readonly store?: DedupeStore | undefined
   /**
    * Duration of a claim without renewal, and so how long other processes refuse an event whose process crashed. The
-   * claim is renewed each third of this time while the event waits or runs. Default `'60s'`.
+   * claim is renewed three times within this time while the event waits or runs. Default `'60s'`.
    */
   readonly lease?: Duration | undefined
 }

@@ -357,7 +357,7 @@ describe('a board that fails', () => {
     expect(queue.processes()).toHaveLength(1)
   })
 
-  it('is not one whose answer is delayed by handlers that block the event loop', async () => {
+  it('is not one whose reply is delayed by handlers that block the event loop', async () => {
     vi.useRealTimers()
     const queue = new SharedQueue()
     const one = onQueue(queue, ['a.*'])

@@ -231,7 +231,7 @@ function waitForView(routingToken: number): Route {
 }
 
 /**
- * Limits the time of a call in event-loop turns: blocking handlers delay the answer too, and that is no fault of the
+ * Limits the time of a call in event-loop turns: blocking handlers delay the reply too, and that is no fault of the
  * board.
  */
 async function inTime<T>(operation: string, answer: MaybePromise<T>): Promise<T> {

@@ -118,7 +118,7 @@ export class Insert {
     return { admission: overtakes ? 'overtaking' : 'accepted', seq }
   }
 
-  /** Removes the event if SQLite refuses its body: the transaction goes on without it. */
+  /** Removes the event if SQLite refuses its body: the transaction continues without it. */
   #storeBody(seq: number, body: Uint8Array, trace: readonly (string | null)[]): void {
     try {
       this.#insertBody.run(seq, body, ...trace)

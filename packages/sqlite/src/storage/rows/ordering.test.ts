@@ -35,7 +35,7 @@ function ordered(index: number): Arrival {
 }
 
 it.each(['complete', 'dead-letter'] as const)(
-  'goes on with a key that the driver reads back truncated, after %s',
+  'continues with a key that the driver reads back truncated, after %s',
   kind => {
     const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
     const path = join(folder, 'inbox.db')

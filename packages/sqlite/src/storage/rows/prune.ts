@@ -41,7 +41,7 @@ export class Prune {
     this.#remove = database.prepare(REMOVE)
   }
 
-  /** Checks a few ids, so that no arrival waits long. Returns whether the pass goes on. */
+  /** Checks a few ids, so that no arrival waits long. Returns whether the pass continues. */
   removeSome(now: number): boolean {
     if (this.#after === '' && !this.#start(now)) return false
     const { ids, last, first, latest, next } = this.#look.get(now, this.#after) as Portion

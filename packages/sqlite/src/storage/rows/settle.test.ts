@@ -27,7 +27,7 @@ it.each([
     { begun: true },
     { attempts: 2, crashes: 5 },
   ],
-])('gives back %s', (_, crashes, release, after) => {
+])('releases %s', (_, crashes, release, after) => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-sqlite-'))
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
