@@ -703,7 +703,9 @@ describe('wait and reset', () => {
       .flat()
       .filter(one => one.options?.includes(withYes) && one.name !== 'replay')
       .map(one => `\`${one.name}\``)
-    expect(page.replace(/\s+/g, ' ')).toContain(`${asking.join(', ').replace(/, (?=[^,]*$)/, ' and ')} always ask`)
+    expect(page.replace(/\s+/g, ' ')).toContain(
+      `${asking.join(', ').replace(/, (?=[^,]*$)/, ' and ')} always ask`,
+    )
   })
 
   test.each(NEED_AN_EMULATOR)(
