@@ -257,5 +257,5 @@ async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Pro
 }
 
 function closedError(): AckhookError {
-  return new AckhookError('inbox_unavailable', 'The inbox is closed.')
+  return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with bullmqInbox().')
 }

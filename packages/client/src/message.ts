@@ -39,7 +39,7 @@ function checkVariables(variables: unknown): void {
   for (const [name, value] of Object.entries(variables)) {
     // JSON would omit these or write null, and the recipient would read a message with a gap.
     if (['undefined', 'function', 'symbol'].includes(typeof value) || isNoNumber(value)) {
-      throw misconfigured(`variables.${name}`, 'has no value')
+      throw misconfigured(`variables.${name}`, 'must be a JSON value')
     }
   }
 }

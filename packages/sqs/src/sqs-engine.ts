@@ -73,7 +73,7 @@ function checkRedrive(
   }
   const needed = isFifo ? retry.attempts + CRASHES : CRASHES
   if (Number(maxReceiveCount) > needed) return
-  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead letter queue early, without calling onDeadLetter: set it to ${needed + 2} or more.`
+  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead-letter queue early, without calling onDeadLetter: set it to ${needed + 2} or more.`
   logger.warn({ code: 'queue_may_give_up' }, message)
 }
 

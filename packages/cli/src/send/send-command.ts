@@ -40,7 +40,7 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
       if (list) return listTypes(flags, terminal)
       if (flags.fromFile !== undefined) return finish(await sendFile(flags.fromFile, type, flags, terminal))
       if (type === undefined) throw new UsageError('give an event type; --list prints all of them')
-      if (to === undefined) throw new UsageError('give the address of your receiver with --to')
+      if (to === undefined) throw new UsageError("set the receiver's address with --to")
       finish(await send(type, { ...flags, to }, terminal))
     })
   return withJson(withSentUnit(withContract(withSecret(command))))
@@ -58,7 +58,7 @@ function sendFile(
       '--from-file sends one saved event once: omit the type and the options that shape or repeat an event',
     )
   }
-  if (to === undefined) throw new UsageError('give the address of your receiver with --to')
+  if (to === undefined) throw new UsageError("set the receiver's address with --to")
   return replay(file, { ...flags, to, resign: true }, terminal)
 }
 

@@ -186,8 +186,8 @@ it('an id with different bytes is reported at once, and a flood of them once a m
   for (let n = 1; n <= 300; n++) log.conflicted('it is not run again', { event: `evt_${n}`, type: 'a.b' })
   log.conflicted('it is run', { event: 'evt_dead', type: 'a.b' })
   expect(lines.map(({ message }) => message)).toEqual([
-    'Event evt_1 arrived again with different bytes; it is not run again.',
-    'Event evt_dead arrived again with different bytes; it is run.',
+    'Event evt_1 was resent with different bytes; it is not run again.',
+    'Event evt_dead was resent with different bytes; it is run.',
   ])
   vi.advanceTimersByTime(61_000)
   expect(lines.slice(2)).toEqual([
@@ -195,7 +195,7 @@ it('an id with different bytes is reported at once, and a flood of them once a m
       level: 'warn',
       fields: { event: 'evt_300', type: 'a.b' },
       message:
-        'Event evt_300 arrived again with different bytes (and 298 more since the last report); it is not run again.',
+        'Event evt_300 was resent with different bytes (and 298 more since the last report); it is not run again.',
     },
   ])
 })

@@ -40,15 +40,12 @@ export class FailureLog {
   /** Returns a sentence about how full the inbox is, if that is known. Never rejects. */
   readonly #fullness: () => MaybePromise<string | undefined>
   readonly #report = onceAMinute((refusal: Refusal, more) => this.#write(refusal, more))
-  /** Reports an id that arrived again with different bytes, grouped by consequence. */
+  /** Reports an event that was resent with different bytes, grouped by consequence. */
   readonly conflicted: (
     consequence: string,
     event: { readonly event: string; readonly type: string },
   ) => void = onceAMinute((event, more, _, consequence) => {
-    this.#logger.warn(
-      event,
-      `Event ${event.event} arrived again with different bytes${more}; ${consequence}.`,
-    )
+    this.#logger.warn(event, `Event ${event.event} was resent with different bytes${more}; ${consequence}.`)
   })
   /** Current outage. Read at each acceptance, without a call. */
   outage: Outage | undefined

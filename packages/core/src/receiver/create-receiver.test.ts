@@ -65,7 +65,7 @@ describe('a genuine event', () => {
     const accepted = seen.filter(one => one.kind === 'accepted')
     expect(accepted.map(one => one.conflict)).toEqual([false, false, true])
     expect(logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'Event evt_1 arrived again with different bytes; it is run, and replaces the dead letter with this id.',
+      'Event evt_1 was resent with different bytes; it is run, and replaces the dead letter with this id.',
     ])
   })
 
@@ -82,7 +82,7 @@ describe('a genuine event', () => {
       handler = then
       expect(await send({ data: { n: 2 } })).toMatchObject({ status, code })
       expect(logger.lines.map(({ message }) => message)).toContain(
-        'Event evt_1 arrived again with different bytes; it is run, and replaces the dead letter with this id.',
+        'Event evt_1 was resent with different bytes; it is run, and replaces the dead letter with this id.',
       )
     },
   )
@@ -115,7 +115,7 @@ describe('a genuine event', () => {
       {
         level: 'warn',
         fields: { event: 'evt_1', type: 'conversation.resolved' },
-        message: 'Event evt_1 arrived again with different bytes; it is not run again.',
+        message: 'Event evt_1 was resent with different bytes; it is not run again.',
       },
     ])
   })

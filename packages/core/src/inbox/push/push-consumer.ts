@@ -54,7 +54,7 @@ export class PushConsumer {
   readonly #running = new Map<Attempt, Promise<PushOutcome>>()
   #isDraining = false
   readonly #conflicted = onceAMinute((id: string, more) => {
-    const message = `Event ${id} arrived again with different bytes${more}; it is not run again.`
+    const message = `Event ${id} was resent with different bytes${more}; it is not run again.`
     this.#parts.policy.logger.warn({ event: id }, message)
   })
 

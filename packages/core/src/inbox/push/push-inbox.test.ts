@@ -118,7 +118,7 @@ describe('an event', () => {
     expect(kinds()).toContain('duplicate')
   })
 
-  it('that arrived again with different bytes is not run, and is reported', async () => {
+  it('that was resent with different bytes is not run, and is reported', async () => {
     const { send, consume, attempts, seen, logger } = setup()
     await send()
     await send({ data: { other: true } })

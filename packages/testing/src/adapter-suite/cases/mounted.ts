@@ -90,7 +90,7 @@ function readingCases(mount: Mount): readonly OwnCase[] {
     },
     {
       id: 'adapter.mounted.abort',
-      name: 'an upload that breaks off immediately ends the reading, as aborted',
+      name: 'reading an upload that breaks off ends immediately, as aborted',
       run: () =>
         withMounted(mount, { timeoutMs: 10_000 }, async (url, seen) => {
           const connection = await openConnection(url)

@@ -18,7 +18,7 @@ export const refusalCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.refuse.old',
-    name: 'a signature that is a day old gets 401',
+    name: 'a day-old signature gets 401',
     run: target =>
       refuses(target, body => [
         sign(body, { secret: target.secret, timestamp: Math.floor(Date.now() / 1000) - 86_400 }),

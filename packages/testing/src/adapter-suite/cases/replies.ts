@@ -14,7 +14,7 @@ export const SUITE_HEADERS: Readonly<Record<string, string>> = { ...KEPT, ...REP
 export const headerCases: readonly AdapterCase[] = [
   {
     id: 'adapter.headers.kept',
-    name: 'headers that the app set before the handler are on the reply, and do not spoil it',
+    name: 'headers that the app set before the handler are on the reply, and do not break it',
     async run(target) {
       const event = signedEvent(target)
       for (const code of ['accepted', 'duplicate']) {

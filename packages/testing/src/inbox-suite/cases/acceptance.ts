@@ -25,7 +25,7 @@ export const acceptanceCases: readonly InboxCase[] = [
     expectEqual(harness.runs.length, 1, 'attempts')
   }),
 
-  inboxCase('accept-bytes', "a body's bytes come out unchanged", async ({ start }) => {
+  inboxCase('accept-bytes', "a body's bytes reach the handler unchanged", async ({ start }) => {
     const harness = await start()
     const every = Uint8Array.from({ length: 256 }, (_, index) => index)
     const slab = new Uint8Array(1000).fill(7)
@@ -101,7 +101,7 @@ export const acceptanceCases: readonly InboxCase[] = [
 
   inboxCase(
     'duplicate-race',
-    'of concurrent deliveries of one event, one is accepted, and the event runs once',
+    'only one of several concurrent deliveries of an event is accepted, and the event runs once',
     async ({ start }) => {
       const harness = await start()
       const events = Array.from({ length: 20 }, () => makeDelivery())

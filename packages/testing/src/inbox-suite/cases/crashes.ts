@@ -122,7 +122,7 @@ export const crashCases: readonly InboxCase[] = [
 
   inboxCase(
     'crash-torn',
-    'a crash while events are being accepted loses none that was accepted, and breaks no later one',
+    'a crash while events are being accepted loses no accepted event, and affects no later one',
     async ({ startMortal, start }) => {
       const mortal = await startMortal({ concurrency: 0 })
       const body = new Uint8Array(5000).fill(120)

@@ -123,7 +123,7 @@ export const deadLetterCases: readonly InboxCase[] = [
 
   inboxCase(
     'dead-redrive-race',
-    'of concurrent redrives of a dead letter, one returns true, and the event runs once',
+    'only one of several concurrent redrives of a dead letter returns true, and the event runs once',
     async ({ start }) => {
       let result = DEAD as typeof DEAD | typeof COMPLETED
       const harness = await start({ decide: () => result })

@@ -59,7 +59,7 @@ export const manyCases: readonly InboxCase[] = [
 
   inboxCase(
     'many-race',
-    'of concurrent redrives of the same dead letters, one gets each letter',
+    'each dead letter is redriven by only one of several concurrent calls',
     async ({ start }) => {
       const { harness, letters, revive } = await withLetters(start, 6)
       revive()

@@ -13,7 +13,7 @@ const MOST = 400
 export const roomCases: readonly InboxCase[] = [
   inboxCase(
     'room-full',
-    'an inbox without room refuses further events, and runs every event it has accepted',
+    'a full inbox refuses further events, and runs every event it has accepted',
     async ({ start }) => {
       const harness = await start({ manual: true, concurrency: 1 })
       const accepted: Delivery[] = []

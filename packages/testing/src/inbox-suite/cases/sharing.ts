@@ -238,7 +238,7 @@ export const sharingCases: readonly InboxCase[] = [
 
   inboxCase(
     'shared-redrive-race',
-    'of concurrent redrives of a dead letter by two processes, one returns true',
+    'if two processes redrive a dead letter concurrently, only one call returns true',
     async ({ start }) => {
       const first = await start({ decide: () => DEAD })
       const deliveries = Array.from({ length: 5 }, () => makeDelivery())
