@@ -23,9 +23,9 @@ if (faults.length > 0) {
 
 function files() {
   const packages = readdirSync(`${root}packages`)
-  return [...packages.map(name => `packages/${name}/src`), 'scripts'].flatMap(folder =>
+  return [...packages.map(name => `packages/${name}/src`), 'ui/src', 'scripts'].flatMap(folder =>
     readdirSync(`${root}${folder}`, { recursive: true })
-      .filter(file => /\.(ts|mjs)$/.test(file))
+      .filter(file => /\.(tsx?|mjs)$/.test(file))
       .map(file => `${folder}/${file}`),
   )
 }

@@ -13,9 +13,9 @@ import { emulatorNow } from './emulator-clock.ts'
 interface AttemptViewProps {
   readonly attempt: Attempt
   readonly previous: Attempt | undefined
-  /** Whether to show advice. The same advice is shown only once. */
+  /** Shows advice. A page shows the same advice only once. */
   readonly advise: boolean
-  /** Whether the request and reply are shown initially. */
+  /** Shows the request and the reply from the start. */
   readonly open: boolean
 }
 

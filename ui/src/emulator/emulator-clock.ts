@@ -2,7 +2,7 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { now } from '../kit/now.tsx'
 
 const offset = signal(0)
-/** Whether the emulator's time is known. Until then, this machine's time is used. */
+/** `true` once the emulator's time is known. Until then, this machine's time is used. */
 export const isTimeKnown = signal(false)
 
 /** The emulator's time, which a test or the API may have moved. */

@@ -14,7 +14,7 @@ export type Notice =
 
 const RETRY_MS = 1000
 
-/** Whether the stream is open. */
+/** `true` while the stream is open. */
 export const connected = signal(false)
 
 const listeners = new Set<(notice: Notice) => void>()

@@ -33,7 +33,7 @@ interface DataTableProps<Row> {
   /** Number of rows before `rows`. They take up space, as do all of `count`. */
   readonly offset?: number
   readonly count?: number
-  /** Whether there are more rows than `count`. */
+  /** Set if there are more rows than `count`. */
   readonly hasMore?: boolean
   /** Changes for a new list, which starts at `place`. */
   readonly turn?: number
