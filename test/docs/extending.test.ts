@@ -9,7 +9,7 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { getRequestListener } from '@hono/node-server'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { inFull } from '../support/in-full.ts'
+import { itUnlessLong } from '../support/in-full.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { allBlocks } from './blocks.ts'
@@ -33,14 +33,6 @@ async function example<Module>(guide: string): Promise<Module> {
   const file = `${folder}/${guide}.ts`
   writeFileSync(file, block?.code ?? '')
   return (await import(/* @vite-ignore */ file)) as Module
-}
-
-/** All cases but those that take long, which by default are left to the packages of the project. */
-function casesOf<Case extends { readonly id: string }>(
-  cases: readonly Case[],
-  long: readonly string[],
-): readonly Case[] {
-  return cases.filter(({ id }) => inFull(true, !long.includes(id)))
 }
 
 let postgres: PostgresServer
@@ -72,7 +64,9 @@ describe("the guide's store", () => {
       return { first, second, close: async () => void (await Promise.all(pools.map(pool => pool.end()))) }
     },
   })
-  it.each(casesOf(cases, ['store.claim.race', 'store.time.exact']))('$id: $name', async ({ run }) => run())
+  // The default run checks these only with our own stores.
+  const long = ['store.claim.race', 'store.time.exact']
+  for (const { id, name, run } of cases) itUnlessLong(id, long)(`${id}: ${name}`, run)
 })
 
 describe("the guide's inbox", () => {
@@ -89,7 +83,7 @@ describe("the guide's inbox", () => {
     },
   })
   const long = ['retention-lasts', 'drain-withdrawn', 'reopen-delay', 'durable-board-kept']
-  it.each(casesOf(cases, long))('$id: $name', async ({ run }) => run())
+  for (const { id, name, run } of cases) itUnlessLong(id, long)(`${id}: ${name}`, run)
 
   it('keeps its crash count when a drain cuts off a notification', async () => {
     const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
@@ -151,9 +145,8 @@ describe("the guide's adapter", () => {
   afterAll(() => server.close())
 
   const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
-  it.each(casesOf(adapterSuite({ open }), ['adapter.connections.slow']))('$id: $name', async ({ run }) =>
-    run(),
-  )
+  for (const { id, name, run } of adapterSuite({ open }))
+    itUnlessLong(id, ['adapter.connections.slow'])(`${id}: ${name}`, run)
 })
 
 it('has a guide for each suite', () => {

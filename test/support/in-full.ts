@@ -9,3 +9,8 @@ export function inFull<T>(full: T, short: T): T {
 
 /** A test for the fault run only: a variant of one in the default run. */
 export const itInFull = it.runIf(IS_FAULT_RUN)
+
+/** Returns what declares the test of a suite's case: by default, cases of `long` are left to the fault run. */
+export function itUnlessLong(id: string, long: readonly string[]) {
+  return long.includes(id) ? itInFull : it
+}

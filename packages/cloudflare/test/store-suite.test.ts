@@ -2,7 +2,7 @@ import { durableObjectStore, type EventIdsBinding } from '@ackhook/cloudflare'
 import { storeSuite } from '@ackhook/testing/store-suite'
 import type { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { itInFull } from '../../../test/support/in-full.ts'
+import { itUnlessLong } from '../../../test/support/in-full.ts'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
 const SHARDS = 4
@@ -76,10 +76,7 @@ async function openCounted() {
 
 describe('durableObjectStore', () => {
   const cases = storeSuite({ open, openFailing, openCounted })
-  for (const { id, name, run } of cases) {
-    const testCase = LONG.includes(id) ? itInFull : test
-    testCase(`${name} (${id})`, run)
-  }
+  for (const { id, name, run } of cases) itUnlessLong(id, LONG)(`${name} (${id})`, run)
 
   test('runs every case but those of a limited store', () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])

@@ -4,7 +4,7 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inFull } from '../../../test/support/in-full.ts'
+import { itUnlessLong } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 
@@ -16,8 +16,7 @@ let count = 0
 /** `long`: the cases that by default run with one client of each kind of server. */
 function suiteOn(connect: () => Client, long: readonly string[] = ['store.time.exact']): void {
   const open = () => openOn(connect)
-  for (const { id, name, run } of storeSuite({ open }))
-    if (inFull(true, !long.includes(id))) test(`${name} (${id})`, run)
+  for (const { id, name, run } of storeSuite({ open })) itUnlessLong(id, long)(`${name} (${id})`, run)
 }
 
 function openOn(connect: () => Client, timeout: Duration = '10s') {

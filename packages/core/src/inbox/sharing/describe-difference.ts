@@ -16,11 +16,11 @@ export function describeDifference(
   const onlyThere = [...theirs].filter(name => !mine.has(name))
   // Lists patterns that some other process lacks, such as an older one during a deployment.
   const onlyHere = [...mine].filter(name => others.some(one => !namesOf(one).includes(name)))
-  if (onlyThere.length === 0 && onlyHere.length === 0) return undefined
   const differences = [
-    ...(onlyHere.length > 0 ? [`not all others handle ${listOf(onlyHere)}`] : []),
-    ...(onlyThere.length > 0 ? [`this one does not handle ${listOf(onlyThere)}`] : []),
-  ]
+    onlyHere.length > 0 && `not all others handle ${listOf(onlyHere)}`,
+    onlyThere.length > 0 && `this one does not handle ${listOf(onlyThere)}`,
+  ].filter(Boolean)
+  if (differences.length === 0) return undefined
   const where = typeof namespace === 'string' ? `namespace '${namespace}'` : 'the namespace of each request'
   return `Processes on ${location} handle different types: ${differences.join(', and ')}. Events wait for the process with the more specific handler. During a deployment this is expected. Two services need a file or queue each: sharing one, with one namespace (here ${where}), each treats the other's ids as duplicates.`
 }
