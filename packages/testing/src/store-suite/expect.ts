@@ -29,16 +29,24 @@ export async function expectAnswer(
   assert(got === expected, `${when}: expected ${expected}, got ${got}`)
 }
 
-/** Claims until the key is free. Rejects if it stays taken for 10 seconds. */
+/**
+ * Claims until the key is free. Rejects if it stays taken for 10 seconds.
+ * Resolves to the last time, by `performance.now()`, at which the key was certainly taken: when the last refused claim
+ * was sent. However long the process then stands still, that time does not move.
+ */
 export async function claimWhenFree(
   store: DedupeStore,
   key: string,
   token: string,
   leaseMs: number = LEASE_MS,
-): Promise<void> {
+): Promise<number> {
   const begun = performance.now()
-  while ((await store.claim(key, token, { leaseMs })).outcome !== 'claimed') {
-    assert(performance.now() - begun < 10_000, `'${key}' is still taken after 10 seconds`)
+  let takenAt = begun
+  for (;;) {
+    const sentAt = performance.now()
+    if ((await store.claim(key, token, { leaseMs })).outcome === 'claimed') return takenAt
+    takenAt = sentAt
+    assert(takenAt - begun < 10_000, `'${key}' is still taken after 10 seconds`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

@@ -38,7 +38,6 @@ export const timeCases: readonly StoreCase[] = [
     name: 'leases and retentions last as long as requested: not a tenth less, not a half more',
     timeLimitMs: 60_000,
     async run({ first, second }) {
-      // Takes the shortest of three, because a busy machine makes a wait longer but never shorter.
       for (const ms of [400, 1200]) {
         await expectLasts(ms, `a lease of ${ms} ms`, async key => {
           await first.claim(key, 'mine', { leaseMs: ms })
@@ -58,10 +57,12 @@ export const timeCases: readonly StoreCase[] = [
     async run({ first, second }) {
       for (const leaseMs of [900, 61_000, HOUR_MS]) {
         const key = `lease-${leaseMs}`
+        const begun = performance.now()
         await first.claim(key, 'mine', { leaseMs })
         const { retryAfterMs } = await inFlight(second, key)
+        const least = leaseMs - 800 - (performance.now() - begun)
         assert(
-          typeof retryAfterMs === 'number' && retryAfterMs > leaseMs - 800 && retryAfterMs <= leaseMs,
+          typeof retryAfterMs === 'number' && retryAfterMs > least && retryAfterMs <= leaseMs,
           `retryAfterMs is ${JSON.stringify(retryAfterMs)} of ${leaseMs}`,
         )
       }
@@ -90,10 +91,15 @@ export const timeCases: readonly StoreCase[] = [
     name: 'the second view replies at once while the first one is in use, and one id does not delay another',
     async run({ first, second }) {
       await first.claim('id', 'mine', lease)
-      const begun = performance.now()
-      await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'the claimed id')
-      await expectOutcome(second.claim('free', 'theirs', lease), 'claimed', 'another id')
-      const tookMs = performance.now() - begun
+      const took: number[] = []
+      // A store that waits does so each time; a busy machine does not.
+      for (const free of ['one', 'two', 'three']) {
+        const begun = performance.now()
+        await expectOutcome(second.claim('id', 'theirs', lease), 'in_flight', 'the claimed id')
+        await expectOutcome(second.claim(free, 'theirs', lease), 'claimed', 'another id')
+        took.push(performance.now() - begun)
+      }
+      const tookMs = Math.min(...took)
       assert(tookMs < 1000, `two claims took ${tookMs.toFixed()} ms while another id was leased`)
     },
   },
@@ -116,15 +122,15 @@ async function expectLasts(
       const begun = performance.now()
       const store = await take(key)
       const taken = performance.now()
-      await claimWhenFree(store, key, 'theirs')
-      // Measures from before the call for early ends, and from after it for late ones.
-      return { atMost: performance.now() - begun, atLeast: performance.now() - taken }
+      const stillTakenAt = await claimWhenFree(store, key, 'theirs')
+      // Two bounds that hold even if the machine stops in between: each only errs in the store's favor.
+      return { atMost: performance.now() - begun, atLeast: stillTakenAt - taken }
     }),
   )
   const early = Math.min(...lasted.map(({ atMost }) => atMost))
   const late = Math.min(...lasted.map(({ atLeast }) => atLeast))
   assert(early >= ms * 0.98 - 2, `${what} ended after ${early.toFixed()} ms`)
-  assert(late <= ms * 1.4 + 200, `${what} ended after ${late.toFixed()} ms`)
+  assert(late <= ms * 1.5, `${what} had not ended after ${late.toFixed()} ms`)
 }
 
 /** The store as seen by a process whose wall clock is wrong. */
