@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { until } from '../../../test/support/until.ts'
 
 const secret = 'a-secret-of-at-least-16-bytes'
-const LEASE_MS = 1000
+const LEASE_MS = 1500
 
 let server: RedisServer
 const clients: Redis[] = []
