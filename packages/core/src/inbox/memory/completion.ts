@@ -24,6 +24,7 @@ export function applyResult(state: State, result: AttemptResult, entry: Entry): 
   if (entry.phase !== 'held') return
   if (result.outcome === 'completed') {
     entry.reply?.({ outcome: 'processed' })
+    entry.acknowledged = true
     complete(state, entry)
     return
   }

@@ -123,6 +123,18 @@ describe("acknowledge: 'after-processing'", () => {
     expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
   })
 
+  it('returns 200 to a duplicate that arrives before the store has recorded the completion', async () => {
+    const { receiver, send } = watch({
+      ...after,
+      store: storeThat({ complete: () => new Promise(() => {}) }),
+    })
+    const handler = vi.fn()
+    receiver.on('*', handler)
+    expect(await send()).toMatchObject({ status: 200, code: 'processed' })
+    expect(await send()).toMatchObject({ status: 200, code: 'duplicate' })
+    expect(handler).toHaveBeenCalledTimes(1)
+  })
+
   it('returns 500 if they failed, retries nothing itself, and lets the sender retry', async () => {
     const { receiver, send } = watch(after)
     const handler = vi.fn().mockRejectedValueOnce(new Error('once'))
