@@ -1,5 +1,5 @@
 import type { Delivery } from '@ackhook/core'
-import type { AcceptResult, AttemptResult } from '@ackhook/core/spi'
+import { type AcceptResult, type AttemptResult, settlesWithin } from '@ackhook/core/spi'
 import type { Mutants } from '../mutant.ts'
 import { FileInbox } from './file-inbox.ts'
 import { fileMutant } from './file-mutant.ts'
@@ -346,6 +346,17 @@ export const mutants: Mutants = [
         const hasBegun = await super.begin(held)
         this.policy = policy
         return hasBegun
+      }
+    },
+  ),
+  fileMutant(
+    'drain-retries',
+    { wrong: 'hands out retries that fall due during the drain', caughtBy: 'drain-hands-out-nothing' },
+    class extends FileInbox {
+      override async close(timeoutMs: number) {
+        const running = Promise.all([...this.held.values()].map(one => one.ended))
+        await settlesWithin(running, timeoutMs)
+        return super.close(timeoutMs)
       }
     },
   ),
