@@ -26,7 +26,7 @@ const patient = {
 export default defineConfig({
   test: {
     // Much of the time goes into waiting for servers and processes: with six, tests that measure time failed on two cores.
-    maxWorkers: 4,
+    maxWorkers: 5,
     coverage: {
       provider: 'v8',
       include: ['packages/core/src/**/*.ts'],
