@@ -32,11 +32,11 @@ describe.each([
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
-    const first = await timed(store.claim('id', 'late', lease))
+    const first = await timed(() => store.claim('id', 'late', lease))
     expect(first.error).toEqual(UNAVAILABLE)
     expect(first.wallMs).toBeGreaterThan(280)
     expect(first.ms).toBeLessThan(1200)
-    const second = await timed(store.claim('other', 'b', lease))
+    const second = await timed(() => store.claim('other', 'b', lease))
     expect(second.error).toEqual(UNAVAILABLE)
     expect(second.ms).toBeLessThan(150)
 
@@ -48,7 +48,7 @@ describe.each([
     const store = connected(connect)
     await store.claim('warm', 'a', lease)
     server.pause()
-    expect((await timed(store.claim('id', 'late', lease))).error).toEqual(UNAVAILABLE)
+    expect((await timed(() => store.claim('id', 'late', lease))).error).toEqual(UNAVAILABLE)
     server.resume()
     // The lease would hold for a minute.
     await until('another owner claims it', () => claims(store, 'id', 'next'), 5000)
@@ -59,7 +59,7 @@ describe.each([
     await store.claim('warm', 'a', lease)
     await server.kill()
     for (let i = 0; i < 5; i++) {
-      const { error, ms } = await timed(store.claim(`id${i}`, 'b', lease))
+      const { error, ms } = await timed(() => store.claim(`id${i}`, 'b', lease))
       expect(error).toEqual(UNAVAILABLE)
       expect(ms).toBeLessThan(1200)
     }
@@ -78,7 +78,7 @@ test('every method settles within the timeout', async () => {
       complete: () => store.complete(verb, 'a', { retentionMs: 1000, fingerprint: 1 }),
       release: () => store.release(verb, 'a'),
     }
-    const { error, ms } = await timed(calls[verb]())
+    const { error, ms } = await timed(calls[verb])
     expect(error).toEqual(UNAVAILABLE)
     expect(ms).toBeLessThan(1200)
     server.resume()
@@ -102,7 +102,7 @@ test('a call fails immediately if the client rejects immediately', async () => {
   const store = connected(url => new Redis6(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }))
   await until('the store responds', () => claims(store, 'warm', 'a'))
   await server.kill()
-  const { error, ms } = await timed(store.claim('id', 'a', lease))
+  const { error, ms } = await timed(() => store.claim('id', 'a', lease))
   expect(error).toEqual(UNAVAILABLE)
   expect(ms).toBeLessThan(250)
   await server.restart()
@@ -163,7 +163,7 @@ describe('start', () => {
       const observed: Observation[] = []
       const store = connected(url => new Redis6(url))
       const receiver = createReceiver({ secret, store, observe: one => observed.push(one) })
-      const { error, ms } = await timed(receiver.start())
+      const { error, ms } = await timed(() => receiver.start())
       await begin()
       expect(error).toMatchObject({
         code: 'store_unavailable',
@@ -247,7 +247,7 @@ describe("Redis' error reply", () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
     await client.rpush('ackhook:poison', 'of another application')
-    expect((await timed(store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
+    expect((await timed(() => store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
     expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
     const keys = Array.from({ length: 50 }, (_, i) => (i === 25 ? 'poison' : `id${i}`))
     const answers = await Promise.allSettled(keys.map(key => store.claim(key, `token of ${key}`, lease)))
@@ -266,8 +266,8 @@ describe("Redis' error reply", () => {
     const store = connected(url => new Redis6(url))
     await store.claim('warm', 'a', lease)
     await client.call('REPLICAOF', '127.0.0.1', '1')
-    expect(String((await timed(store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
-    expect(String((await timed(store.claim('two', 'a', lease))).error)).toMatch(/is not responding/)
+    expect(String((await timed(() => store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
+    expect(String((await timed(() => store.claim('two', 'a', lease))).error)).toMatch(/is not responding/)
     await client.call('REPLICAOF', 'NO', 'ONE')
     await until('the store responds', () => claims(store, 'again', 'c'))
   })
@@ -279,7 +279,9 @@ describe('when Redis is full', () => {
     await store.claim('running', 'a', lease)
     await fill()
     // The event's lease has expired, so there is no key whose memory it could use.
-    const failed = await timed(store.complete('expired', 'a', { retentionMs: 60_000, fingerprint: 70_000 }))
+    const failed = await timed(() =>
+      store.complete('expired', 'a', { retentionMs: 60_000, fingerprint: 70_000 }),
+    )
     expect(failed.error).toEqual(UNAVAILABLE)
     expect(await store.claim('running', 'b', lease)).toMatchObject({ outcome: 'in_flight' })
   })
@@ -388,9 +390,9 @@ async function claims(store: DedupeStore, key: string, token: string): Promise<b
   }
 }
 
-async function timed(call: unknown): Promise<{ error: unknown; ms: number; wallMs: number }> {
+async function timed(call: () => unknown): Promise<{ error: unknown; ms: number; wallMs: number }> {
   const { value: error, ...times } = await ownTime(() =>
-    Promise.resolve(call).then(
+    Promise.resolve(call()).then(
       value => ({ value }),
       thrown => thrown,
     ),
@@ -419,7 +421,7 @@ test.each([
     if (config === undefined) await own.kill()
     const store = connected(() => new Redis6(own.url.replace('//', `//${user}`)))
     await until('it says so', async () => {
-      const { error } = await timed(store.claim('id', 'a', lease))
+      const { error } = await timed(() => store.claim('id', 'a', lease))
       return message.test(String(error))
     })
     for (const other of others) other.disconnect()
