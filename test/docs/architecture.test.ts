@@ -19,15 +19,3 @@ function isThere(file: string): boolean {
 function alternatives(path: string): readonly string[] {
   return path.includes('*') ? ['node', 'web'].map(one => path.replace('*', one)) : [path]
 }
-
-it('lists at most thirty core concepts, each with an existing file and one sentence', () => {
-  const page = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8')
-  const section = page.split('## Concepts of core')[1]?.split('\n## ')[0] ?? ''
-  const rows = [...section.matchAll(/^\| ([^|]+) \| `([^`|]+)` \| ([^|]+) \|$/gm)]
-  expect(rows.length).toBeGreaterThan(20)
-  expect(rows.length).toBeLessThanOrEqual(30)
-  for (const [, , file, sentence = ''] of rows) {
-    expect([file, existsSync(`${ROOT}packages/core/src/${file}`)]).toEqual([file, true])
-    expect([sentence, sentence.split('. ').length]).toEqual([sentence, 1])
-  }
-})
