@@ -34,6 +34,7 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
+export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
 export type {
   HandlerSharing,
   InboxProcess,
