@@ -4,7 +4,7 @@ import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
 import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
-import type { DeadLetterStore } from '../inbox/inbox.ts'
+import type { DeadLetterStore, ProcessingPolicy } from '../inbox/inbox.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { FailureLog } from '../observe/failure-log.ts'
@@ -92,36 +92,46 @@ function connect<Context>(
   observers: Observers,
   wraps: readonly WrapProcess[],
 ): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
-  const { inbox, logger } = resolved
+  const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
+  const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
   // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
-  const recorded = { ...resolved, clock: guardClock(resolved.clock) }
+  const clock = guardClock(resolved.clock)
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
-  const queue = new QueueLog({ ...resolved, observers })
+  const queue = new QueueLog({ inbox, capacity, logger, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
-  const decode = createDecoder(resolved.contract, resolved.schemas)
+  const decode = createDecoder(contract, schemas)
   // Captured now, not at start, which may happen within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
     if (observation.kind === 'store_down') failures.failed(observation.operation, observation.error)
   }
-  const sharing = new ReceiverHandlers({ ...recorded, handlers, location: inbox.location })
+  const { location } = inbox
+  const sharing = new ReceiverHandlers({ handlers, clock, handlerWaitMs, namespace, location })
   const lifecycle = new Lifecycle({
     inbox,
     sharing,
     queue,
-    policy: {
-      ...recorded,
-      serialize: resolved.serializeBy !== undefined,
-      observe,
-      handlers: resolved.concurrency > 0 ? sharing : undefined,
-    },
+    policy: policyOf(resolved, { clock, observe, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
-      if (handlers.freeze() && resolved.concurrency > 0) warnWithoutHandlers(logger, handlers)
+      if (handlers.freeze() && concurrency > 0) warnWithoutHandlers(logger, handlers)
       warnOfCopies(logger)
       const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
-      const onAttempt = inbox.durable === true ? worked : undefined
-      const work = createWorker({ ...recorded, handlers, sharing, decode, observers, onAttempt })
+      const work = createWorker({
+        handlers,
+        schemas,
+        decode,
+        sharing,
+        retry,
+        handlerTimeoutMs,
+        clock,
+        logger,
+        acknowledge,
+        inbox,
+        observe: resolved.observe,
+        observers,
+        onAttempt: inbox.durable === true ? worked : undefined,
+      })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       const all = tracing ? [tracing.wrap, ...wraps] : wraps
       return inOwnContext(
@@ -130,19 +140,54 @@ function connect<Context>(
       )
     },
   })
-  const steps: HandleRequestParts<Context> = {
-    ...resolved,
-    inbox: lifecycle,
-    verify: createVerifier({ ...resolved, secrets: createSecrets(resolved.secret, logger) }),
-    decode,
-    createDelivery: createDeliveryFactory({ ...recorded, traceOf: tracing?.traceOf }),
-    failures,
-    queue,
-    observers,
-  }
+  const steps = stepsOf(resolved, { inbox: lifecycle, decode, failures, queue, observers }, clock, tracing)
+  return { lifecycle, handle: createRequestHandler(steps) }
+}
+
+/** Picks the port's fields by name: an inbox sees neither the secret nor anything else of the receiver. */
+function policyOf(
+  resolved: ResolvedOptions<never>,
+  { clock, observe, handlers }: Pick<ProcessingPolicy, 'clock' | 'observe' | 'handlers'>,
+): ProcessingPolicy {
   return {
-    lifecycle,
-    handle: createRequestHandler(steps),
+    acknowledge: resolved.acknowledge,
+    concurrency: resolved.concurrency,
+    capacity: resolved.capacity,
+    capacityBytes: resolved.capacityBytes,
+    handlerTimeoutMs: resolved.handlerTimeoutMs,
+    retry: resolved.retry,
+    retentionMs: resolved.retentionMs,
+    serialize: resolved.serializeBy !== undefined,
+    clock,
+    observe,
+    logger: resolved.logger,
+    handlers,
+  }
+}
+
+function stepsOf<Context>(
+  resolved: ResolvedOptions<Context>,
+  parts: Pick<HandleRequestParts<Context>, 'inbox' | 'decode' | 'failures' | 'queue' | 'observers'>,
+  clock: () => number,
+  tracing: Tracing | undefined,
+): HandleRequestParts<Context> {
+  const { secret, logger, contract, toleranceMs, bodyLimits, namespace, serializeBy, acknowledge } = resolved
+  const secrets = createSecrets(secret, logger)
+  return {
+    bodyLimits,
+    inbox: parts.inbox,
+    verify: createVerifier({ contract, secrets, toleranceMs, clock: resolved.clock }),
+    decode: parts.decode,
+    createDelivery: createDeliveryFactory({
+      namespace,
+      serializeBy,
+      acknowledge,
+      clock,
+      traceOf: tracing?.traceOf,
+    }),
+    failures: parts.failures,
+    queue: parts.queue,
+    observers: parts.observers,
   }
 }
 
@@ -176,7 +221,7 @@ function deadLettersOf(store: DeadLetterStore): DeadLetters {
     async list(options = {}) {
       refuseUnknownNames(options, ['limit', 'order', 'after'])
       return store.list({
-        ...options,
+        after: options.after,
         limit: wholeNumber('limit', options.limit ?? 100, 1, 1_000_000),
         order: oneOf<'newest' | 'oldest'>('order', options.order ?? 'newest', ['newest', 'oldest']),
       })

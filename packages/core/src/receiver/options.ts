@@ -191,7 +191,8 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     logger: loggerOf(options.logger ?? platform.defaultLogger),
     clock: functionOf('clock', options.clock) ?? Date.now,
   }
-  inbox.checkOptions?.(resolved)
+  const { concurrency, capacity, handlerTimeoutMs, retry } = resolved
+  inbox.checkOptions?.({ concurrency, capacity, handlerTimeoutMs, retry, retentionMs })
   return resolved
 }
 

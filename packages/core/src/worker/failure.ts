@@ -27,14 +27,16 @@ export type FailureHandler<Event = WebhookEvent> = (
 export interface NotifyParts {
   readonly logger: Logger
   readonly handlerTimeoutMs: number
-  /** Acknowledgement mode. With `'after-processing'` no attempt is planned here: the sender repeats the event. */
-  readonly acknowledge: ProcessingPolicy['acknowledge']
-  readonly inbox?: Pick<Inbox, 'redriveCommand'>
   readonly logFailure: (failure: Failure) => void
 }
 
 /** Parts from which {@link createAttemptLog} creates `logFailure`. */
-export type LogParts = Omit<NotifyParts, 'logFailure'>
+export interface LogParts {
+  readonly logger: Logger
+  /** Acknowledgement mode. With `'after-processing'` no attempt is planned here: the sender repeats the event. */
+  readonly acknowledge: ProcessingPolicy['acknowledge']
+  readonly inbox?: Pick<Inbox, 'redriveCommand'>
+}
 
 /**
  * Calls the `onError` or `onDeadLetter` handlers. Resolves to whether there is at least one and none failed: their own

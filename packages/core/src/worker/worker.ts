@@ -25,6 +25,7 @@ export interface WorkerParts extends LogParts {
   /** Routes events by type on an inbox with several processes. Consulted after decoding and before handlers. */
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
+  readonly handlerTimeoutMs: number
   readonly clock: () => number
   /** Called when the inbox passes an event to the worker. */
   readonly onAttempt?: (() => void) | undefined
@@ -60,7 +61,8 @@ interface Running {
 }
 
 class Worker {
-  readonly #parts: WorkerParts & NotifyParts
+  readonly #parts: WorkerParts
+  readonly #notify: NotifyParts
   readonly #timeouts: Timeouts
   readonly #reportDelay = onceAMinute((fields: object, more) => {
     const message = `A RetryAfterError has no usable time${more}: pass '60s' or a Date. The option retry sets the delay instead.`
@@ -69,7 +71,9 @@ class Worker {
   readonly #logUnhandled: (id: string, type: string) => void
 
   constructor(parts: WorkerParts) {
-    this.#parts = { ...parts, logFailure: createAttemptLog(parts) }
+    const { logger, handlerTimeoutMs } = parts
+    this.#parts = parts
+    this.#notify = { logger, handlerTimeoutMs, logFailure: createAttemptLog(parts) }
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
     this.#logUnhandled = createUnhandledLog(parts)
   }
@@ -170,7 +174,7 @@ class Worker {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
-      await notifyFailure(handlers.listeners.onError, failure, event, this.#parts)
+      await notifyFailure(handlers.listeners.onError, failure, event, this.#notify)
       return { outcome: 'retry', delayMs, error }
     }
     const result = await this.#giveUp(running, error, attempt.number)
@@ -185,7 +189,12 @@ class Worker {
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
     if (acknowledge === 'immediately') observe('dead_lettered')
     const failure = { error, attempt, delivery: copyBody(running.delivery) }
-    const notified = await notifyFailure(handlers.listeners.onDeadLetter, failure, running.event, this.#parts)
+    const notified = await notifyFailure(
+      handlers.listeners.onDeadLetter,
+      failure,
+      running.event,
+      this.#notify,
+    )
     // An event that no `onDeadLetter` handler accepted is not acknowledged, so its sender repeats it.
     if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
     return { outcome: 'dead', error, notified }
@@ -193,9 +202,9 @@ class Worker {
 
   /** Dead-letters an event without a notification: each one crashed the process, as the handlers did. */
   #deadLetter(running: Running): AttemptResult {
-    const { logFailure, observers } = this.#parts
+    const { observers } = this.#parts
     const error = new NonRetryableError(UNNOTIFIED)
-    logFailure({ error, attempt: running.attempt.number, delivery: running.delivery })
+    this.#notify.logFailure({ error, attempt: running.attempt.number, delivery: running.delivery })
     observers.observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs: 0 })
     return { outcome: 'dead', error, notified: false }
   }

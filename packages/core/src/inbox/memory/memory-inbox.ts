@@ -115,8 +115,8 @@ function resolveOptions(options: MemoryInboxOptions): Pick<Parts, 'ids' | 'lease
   return { ids: store ?? new SeenIds(), leaseMs }
 }
 
-function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: ProcessingPolicy): State {
-  const { leaseMs } = kept
+function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy): State {
+  const { ids, leaseMs, deadLetters, minutes } = parts
   const store = ids instanceof SeenIds ? ids : new GuardedStore(ids, policy.observe)
   const onLost = (entry: Entry): void => loseLease(state, entry)
   const entries = new Map<string, Entry>()
@@ -136,7 +136,9 @@ function createState({ ids, ...kept }: Parts, run: ProcessEvent, policy: Process
       },
     }),
     leases: store instanceof SeenIds ? undefined : new LeaseRenewal({ entries, store, leaseMs, onLost }),
-    ...kept,
+    leaseMs,
+    deadLetters,
+    minutes,
     sequence: 0,
     entries,
     bytes: 0,

@@ -61,7 +61,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     async start(run, policy) {
       if (consumer !== undefined) throw new ConfigurationError('inbox', OWNED_BY_ANOTHER)
       const guarded = store && new GuardedStore(store, policy.observe)
-      const starting = new PushConsumer({ ...parts, store: guarded, run, policy })
+      const starting = new PushConsumer({ engine, store: guarded, leaseMs: parts.leaseMs, run, policy })
       await engine.start?.(policy)
       consumer = starting
       starting.startStore()

@@ -1,10 +1,44 @@
+import { createReceiver, type Inbox } from '@ackhook/core'
+import type { ProcessingPolicy } from '@ackhook/core/spi'
 import { until } from '../../lib/until.ts'
 import { expectEqual, expectThat, pause } from '../expect.ts'
 import { COMPLETED, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
+/** What a receiver passes to its inbox: the port's fields, and nothing else of the receiver's options. */
+const POLICY_FIELDS = {
+  acknowledge: true,
+  concurrency: true,
+  capacity: true,
+  capacityBytes: true,
+  handlerTimeoutMs: true,
+  retry: true,
+  retentionMs: true,
+  serialize: true,
+  clock: true,
+  observe: true,
+  logger: true,
+  handlers: true,
+} satisfies Readonly<Record<keyof ProcessingPolicy, true>>
+const CHECKED_FIELDS = {
+  concurrency: true,
+  capacity: true,
+  handlerTimeoutMs: true,
+  retry: true,
+  retentionMs: true,
+} satisfies Readonly<Record<keyof Parameters<NonNullable<Inbox['checkOptions']>>[0], true>>
+
 export const processingCases: readonly InboxCase[] = [
+  inboxCase('policy', "a receiver passes its inbox the port's fields, and no secret", async ({ create }) => {
+    const passed: object[] = []
+    const inbox = watchOptions(await create(), options => passed.push(options))
+    const receiver = createReceiver({ secret: 'a secret of at least 32 characters', inbox })
+    await receiver.start()
+    await receiver.close({ timeout: '1s' })
+    expectEqual(passed.map(sortedKeys), [CHECKED_FIELDS, POLICY_FIELDS].map(sortedKeys), 'the fields')
+  }),
+
   inboxCase('retry', 'a retry runs after the delay, as the next attempt', async ({ start }) => {
     const harness = await start({ decide: (_, { number }) => (number < 3 ? retryIn(300) : COMPLETED) })
     await harness.accept(makeDelivery())
@@ -97,3 +131,27 @@ export const processingCases: readonly InboxCase[] = [
     expectEqual(harness.runs.length, deliveries.length, 'attempts')
   }),
 ]
+
+/** Passes every call on to an inbox, and reports the options that its receiver gives it. */
+function watchOptions(inbox: Inbox, report: (options: object) => void): Inbox {
+  const watched: Partial<Inbox> = {
+    checkOptions(options) {
+      report(options)
+      inbox.checkOptions?.(options)
+    },
+    start(run, policy) {
+      report(policy)
+      return inbox.start(run, policy)
+    },
+  }
+  return new Proxy(inbox, {
+    get(target, name) {
+      const member: unknown = Reflect.get(watched, name) ?? Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
+
+function sortedKeys(fields: object): readonly string[] {
+  return Object.keys(fields).sort()
+}
