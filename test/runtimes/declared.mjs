@@ -3,6 +3,7 @@ const CLOSES =
 
 const OF_WORKERD = {
   'adapter.limit.reply-survives': CLOSES,
+  'adapter.limit.reply-survives-close': CLOSES,
   'adapter.limit.chunked': CLOSES,
   'adapter.limit.slow-chunked-body': CLOSES,
 }

@@ -9,7 +9,7 @@ import type {
   WebhookReply,
   WebhookRequest,
 } from '@ackhook/core'
-import { readRawBody } from '@ackhook/core/node'
+import { lingeringBody, readRawBody } from '@ackhook/core/node'
 import {
   findWaitUntil,
   Refusal,
@@ -126,12 +126,19 @@ function isBeingRead(request: IncomingMessage): boolean {
   return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
 }
 
-/** Creates the response, with headers that middleware has set. The reply's own headers win, and its body has a length. */
+/**
+ * Creates the response, with headers that middleware has set. The reply's own headers win, and its body has a length. A
+ * reply before the end of the request's body stays open for a moment: Hono's server for Node would close at once, and
+ * a sender that is still writing could not read it.
+ */
 function toResponse(c: Context, { status, headers, body }: WebhookReply): Response {
   // Clears earlier headers, which would win in Hono if middleware has read `c.res`.
   for (const name in headers) c.header(name, undefined)
   c.header('transfer-encoding', undefined)
-  return c.newResponse(body, status as StatusCode, headers)
+  const incoming: unknown = c.env?.incoming
+  const lingering = isNodeRequest(incoming) ? lingeringBody(incoming, body) : undefined
+  if (lingering === undefined) return c.newResponse(body, status as StatusCode, headers)
+  return c.newResponse(lingering, status as StatusCode, { ...headers, connection: 'close' })
 }
 
 /** Returns the Workers execution context, if there is one. */

@@ -69,6 +69,29 @@ function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: s
 }
 
 /**
+ * Returns a reply's body for a server that takes a stream and ends the response with it, if the request's body is still
+ * arriving over HTTP/1: the stream ends after the time that `writeReply` reads on for. Otherwise returns `undefined`.
+ */
+export function lingeringBody(
+  request: IncomingMessage,
+  body: string,
+): ReadableStream<Uint8Array> | undefined {
+  if (request.complete || request.readableEnded || request.httpVersionMajor !== 1) return undefined
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(body))
+      linger(request, () => {
+        try {
+          controller.close()
+        } catch {
+          // The server cancelled the stream: the connection is gone.
+        }
+      })
+    },
+  })
+}
+
+/**
  * Reads on for a short time and a few bytes after a reply that came before the whole body, then closes. Closing at
  * once, while the sender still writes, would lose the reply; reading to the end would let anyone upload forever.
  */

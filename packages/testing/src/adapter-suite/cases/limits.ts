@@ -1,7 +1,7 @@
 import { until } from '../../lib/until.ts'
 import { expectAccepted, expectNotHandled, expectReply } from '../expect.ts'
 import type { AdapterCase, ServerTarget } from '../target.ts'
-import { exchange, openConnection } from '../wire/connection.ts'
+import { exchange, openConnection, type WireRequest } from '../wire/connection.ts'
 import { newId, signedEvent, signedRequest } from '../wire/signed-event.ts'
 import { bodyOfBytes } from './bytes.ts'
 
@@ -54,19 +54,12 @@ export const limitCases: readonly AdapterCase[] = [
   {
     id: 'adapter.limit.reply-survives',
     name: 'a sender that is still writing can read the 413, with a declared length and with chunks',
-    async run(target) {
-      for (const framing of ['length', 'chunked'] as const) {
-        const body = Buffer.alloc(target.bodyLimit + FAR_TOO_MUCH, 'x')
-        const connection = await openConnection(target.url)
-        // Some senders read only after they have sent everything.
-        connection.socket.pause()
-        connection.writeHead({ ...signedEvent(target).request, body, framing })
-        connection.writeBody({ body, framing, chunkBytes: 65_536 })
-        setTimeout(() => connection.socket.resume(), 200)
-        expectReply(await connection.reply(), 413, 'body_too_large')
-        connection.socket.destroy()
-      }
-    },
+    run: target => replySurvives(target, []),
+  },
+  {
+    id: 'adapter.limit.reply-survives-close',
+    name: 'a sender that is still writing can read the 413 if it sent `Connection: close`',
+    run: target => replySurvives(target, [['connection', 'close']]),
   },
   {
     id: 'adapter.limit.drain',
@@ -98,6 +91,25 @@ export const limitCases: readonly AdapterCase[] = [
     },
   },
 ]
+
+/** Reads the reply only after a pause, while far more than the limit is being written. */
+async function replySurvives(
+  target: ServerTarget,
+  headers: NonNullable<WireRequest['headers']>,
+): Promise<void> {
+  for (const framing of ['length', 'chunked'] as const) {
+    const { request } = signedEvent(target)
+    const body = Buffer.alloc(target.bodyLimit + FAR_TOO_MUCH, 'x')
+    const connection = await openConnection(target.url)
+    // Some senders read only after they have sent everything.
+    connection.socket.pause()
+    connection.writeHead({ ...request, headers: [...request.headers, ...headers], body, framing })
+    connection.writeBody({ body, framing, chunkBytes: 65_536 })
+    setTimeout(() => connection.socket.resume(), 200)
+    expectReply(await connection.reply(), 413, 'body_too_large')
+    connection.socket.destroy()
+  }
+}
 
 /** Uploads without end, as fast as the server reads, until the server closes the connection. */
 async function stopsReading(target: ServerTarget): Promise<void> {
