@@ -23,7 +23,16 @@ export function routeOtherMethods(scope: FastifyInstance, path: string, handler:
   const methods = scope.supportedMethods.filter(method => method !== 'POST')
   const places = methods.map((method): [method: HTTPMethods, place: Place] => [method, { isTaken: false }])
   for (const [method, place] of places) {
-    scope.route({ method, url: path, handler, exposeHeadRoute: false, constraints: { [STRATEGY]: place } })
+    // Hidden from generated API documents, where each would be an operation, and `QUERY` not a valid one.
+    const schema: object = { hide: true }
+    scope.route({
+      method,
+      url: path,
+      handler,
+      schema,
+      exposeHeadRoute: false,
+      constraints: { [STRATEGY]: place },
+    })
   }
   // Fastify routes a prefix's root with and without a trailing slash.
   const { prefix } = scope

@@ -358,3 +358,15 @@ describe("the app's own route on the same path", () => {
     await expect(register()).rejects.toThrow(/'path': the app already has a route for POST \/hooks/)
   })
 })
+
+it('shows API documents one operation, and hides methods that get 405', async () => {
+  const app = newApp()
+  const shown: (string | undefined)[] = []
+  app.addHook('onRoute', ({ method, schema }) => {
+    const { hide, summary } = (schema ?? {}) as { readonly hide?: boolean; readonly summary?: string }
+    if (hide !== true) shown.push(`${String(method)}: ${summary}`)
+  })
+  await app.register(webhooks, { secret })
+  await app.ready()
+  expect(shown).toEqual(['POST: Receive a webhook event'])
+})

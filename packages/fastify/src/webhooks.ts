@@ -157,9 +157,39 @@ function mount(scope: FastifyInstance, path: string, receiver: FastifyReceiver):
     const neutral = fromNodeRequest(request.raw, request, stream)
     void replyTo(receiver, neutral).then(written => writeReply(request.raw, reply.raw, written))
   }
-  scope.post(path, handler)
+  scope.post(path, DOCUMENTED, handler)
   routeOtherMethods(scope, path, handler)
 }
+
+/**
+ * What a generated API document says of the route. It checks and serializes nothing: the body is a stream, and the
+ * receiver writes the reply itself.
+ */
+const DOCUMENTED = {
+  schema: {
+    summary: 'Receive a webhook event',
+    description: 'Called by the platform. The request is signed, and its exact bytes are verified.',
+    tags: ['webhooks'],
+    body: {
+      type: 'object',
+      required: ['id', 'type', 'created_at', 'data'],
+      properties: {
+        id: { type: 'string' },
+        type: { type: 'string' },
+        created_at: { type: 'string', format: 'date-time' },
+        data: { type: 'object', additionalProperties: true },
+      },
+    },
+    response: {
+      200: { description: 'A duplicate of an event that was accepted before.', type: 'object' },
+      202: { description: 'Accepted.', type: 'object' },
+      '4xx': { description: 'Refused: the request is not a genuine, valid event.', type: 'object' },
+      '5xx': { description: 'Not accepted; the platform may send the event again.', type: 'object' },
+    },
+  },
+  validatorCompiler: () => () => true,
+  serializerCompiler: () => JSON.stringify,
+} as const
 
 /**
  * Headers that make Fastify call the parser for `'*'`, by method. It refuses a QUERY without a type. Methods without a
