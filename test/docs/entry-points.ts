@@ -100,7 +100,9 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/testing/adapter-suite': ['adapterSuiteOptions'],
   '@ackhook/testing/spi': [
     'DELIVERY_NAMES',
+    'codeOf',
     'eventBytes',
+    'exchange',
     'makeAttempt',
     'nextAttemptAt',
     'resolveDeliveryRules',

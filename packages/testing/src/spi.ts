@@ -1,6 +1,6 @@
 /**
- * Parts for tools. {@link tapReceiver} watches a receiver's attempts, and {@link runCase} runs a suite's case. The rest
- * are parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of
+ * Parts for tools. {@link tapReceiver} watches a receiver's attempts, {@link runCase} runs a suite's case, and
+ * {@link exchange} makes one request. The rest are parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of
  * the next one. Changes here are announced like any other.
  *
  * @module
@@ -16,10 +16,18 @@ export {
   type DeliveryRules,
   resolveDeliveryRules,
 } from './sender/delivery-rules.ts'
-export type { Exchange, ExchangeLimits, NoReply, ReplyReceived } from './sender/exchange.ts'
+export {
+  type Exchange,
+  type ExchangeLimits,
+  exchange,
+  type NoReply,
+  type OutgoingRequest,
+  type ReplyReceived,
+} from './sender/exchange.ts'
 export { type FaultOptions, type Faults, resolveFaults } from './sender/faults.ts'
 export { type AttemptMade, type AttemptPlan, makeAttempt } from './sender/make-attempt.ts'
 export { type FailedDelivery, nextAttemptAt } from './sender/next-attempt.ts'
+export { codeOf } from './sender/post.ts'
 export type { InjectedFault } from './sender/send-attempt.ts'
 export { shuffleSome } from './sender/shuffle-some.ts'
 export type { AttemptDraft } from './sender/sign-attempt.ts'

@@ -35,6 +35,7 @@ export function settingsOf(options: ResolvedEmulator, seed: number): readonly Se
       'Longest time from the first attempt to the start of the last, in ms',
     ),
     guess('delivery.honorRetryAfter', rules.honorRetryAfter, 'Whether a longer Retry-After is honored'),
+    guess('delivery.insecure', rules.insecure, 'Whether certificates that cannot be verified are accepted'),
     guess('delivery.concurrency', options.concurrency, 'Concurrent requests to one endpoint'),
     guess('rotationOverlap', options.overlapMs, 'How long both secrets sign after a rotation, in ms'),
     guess('health.window', health.windowMs, 'Period over which failures are counted, in ms'),

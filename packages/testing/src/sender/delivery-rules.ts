@@ -21,6 +21,8 @@ export interface DeliveryOptions {
   readonly retryWindow?: Duration | undefined
   /** Lets a longer `Retry-After` in the reply replace the delay. Not published; default `true`. */
   readonly honorRetryAfter?: boolean | undefined
+  /** Accepts a certificate that cannot be verified, such as one of your own machine. Default `false`. */
+  readonly insecure?: boolean | undefined
   /** Format of `t`. Not published; default `'seconds'`. */
   readonly timestampUnit?: 'seconds' | 'milliseconds' | 'iso8601' | undefined
   /** Name of the signature header. Default `X-Service-Signature`. */
@@ -40,6 +42,7 @@ export interface DeliveryRules {
   readonly factor: number
   readonly retryWindowMs: number
   readonly honorRetryAfter: boolean
+  readonly insecure: boolean
   readonly timestampUnit: 'seconds' | 'milliseconds' | 'iso8601'
   readonly header: string
   readonly scheme: string
@@ -55,6 +58,7 @@ export const DELIVERY_NAMES: readonly (keyof DeliveryOptions)[] = [
   'factor',
   'retryWindow',
   'honorRetryAfter',
+  'insecure',
   'timestampUnit',
   'header',
   'scheme',
@@ -79,11 +83,18 @@ export function resolveDeliveryRules(options: DeliveryOptions, prefix = ''): Del
     factor: atLeastOne(`${prefix}factor`, options.factor ?? 3),
     retryWindowMs: duration('retryWindow', options.retryWindow ?? '24h', 365 * DAY_MS),
     honorRetryAfter: options.honorRetryAfter ?? true,
+    insecure: trueOrFalse(`${prefix}insecure`, options.insecure ?? false),
     timestampUnit: oneOf(`${prefix}timestampUnit`, options.timestampUnit ?? 'seconds', UNITS),
     header: contract.header,
     scheme: contract.scheme,
     fields: contract.fields,
   }
+}
+
+/** Not any truthy value: the text 'false' would switch verification off. */
+function trueOrFalse(option: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value
+  throw new ConfigurationError(option, `must be true or false; got ${String(value)}`)
 }
 
 function atLeastOne(option: string, value: number): number {

@@ -14,7 +14,12 @@ export interface ExchangeLimits {
   readonly maxBodyBytes: number
   /** Resolves the address's host, and may refuse it. Default: the system's lookup. */
   readonly lookup?: LookupFunction | undefined
+  /** Accepts a certificate that cannot be verified. */
+  readonly insecure?: boolean | undefined
 }
+
+/** A request to send, by any method. */
+export type OutgoingRequest = Pick<SignedRequest, 'headers' | 'body'> & { readonly method: string }
 
 /** The reply to one request, or the reason for its absence. */
 export type Exchange = ReplyReceived | NoReply
@@ -37,9 +42,9 @@ export interface NoReply {
 }
 
 /**
- * Makes one POST over its own connection. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects.
+ * Makes one request over its own connection. Redirects are not followed: a 3xx is not an acknowledgement. Never rejects.
  */
-export function exchange(url: string, request: SignedRequest, limits: ExchangeLimits): Promise<Exchange> {
+export function exchange(url: string, request: OutgoingRequest, limits: ExchangeLimits): Promise<Exchange> {
   const startedAt = performance.now()
   const durationMs = () => performance.now() - startedAt
   const { promise, resolve, reject } = withResolvers<IncomingReply>()
@@ -57,8 +62,8 @@ type IncomingReply = Omit<ReplyReceived, 'durationMs'>
 /** Starts the request, and returns a function that aborts it. */
 function open(
   url: string,
-  { method, headers, body }: SignedRequest,
-  { timeoutMs, signal, maxBodyBytes, lookup }: ExchangeLimits,
+  { method, headers, body }: OutgoingRequest,
+  { timeoutMs, signal, maxBodyBytes, lookup, insecure = false }: ExchangeLimits,
   resolve: (reply: IncomingReply) => void,
   reject: (error: unknown) => void,
 ): () => void {
@@ -68,9 +73,12 @@ function open(
   try {
     if (signal.aborted) throw new Error('the sender was closed')
     signal.addEventListener('abort', onAbort)
-    const send = addressOf(url).protocol === 'https:' ? httpsRequest : httpRequest
+    const isTls = addressOf(url).protocol === 'https:'
     // Each connection is used once: one that the receiver is closing would fail an attempt.
-    request = send(url, { method, headers, agent: false, ...(lookup && { lookup }) })
+    const options = { method, headers, agent: false, ...(lookup && { lookup }) } as const
+    request = isTls
+      ? httpsRequest(url, { ...options, rejectUnauthorized: !insecure })
+      : httpRequest(url, options)
     request.on('error', reject).on('response', reply => {
       readBody(reply, maxBodyBytes).then(read => {
         resolve({ status: reply.statusCode ?? 0, headers: pairsOf(reply.rawHeaders), ...read })

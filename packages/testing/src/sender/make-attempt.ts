@@ -36,12 +36,12 @@ export interface AttemptMade {
 export async function makeAttempt(
   plan: AttemptPlan,
   rules: DeliveryRules,
-  limits: Omit<ExchangeLimits, 'timeoutMs'>,
+  limits: Omit<ExchangeLimits, 'timeoutMs' | 'insecure'>,
 ): Promise<AttemptMade> {
   const { url, faults, headers, random, refusal, clock } = plan
   const signed = signAttempt(plan, rules, faults)
   const request = headers === undefined ? signed.request : { ...signed.request, headers: { ...headers } }
-  const bounds = { ...limits, timeoutMs: rules.timeoutMs }
+  const bounds = { ...limits, timeoutMs: rules.timeoutMs, insecure: rules.insecure }
   const answer = answerFor(plan)
   if (answer !== undefined) signed.faults.push('answered')
   let result: Exchange

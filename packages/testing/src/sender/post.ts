@@ -1,5 +1,5 @@
 import type { SignedRequest } from '../requests/signed-request.ts'
-import { exchange, type ReplyReceived } from './exchange.ts'
+import { type ExchangeLimits, exchange, type ReplyReceived } from './exchange.ts'
 
 /** Result of one request. Without a `status`, no reply arrived. */
 export interface PostResult {
@@ -22,7 +22,7 @@ const READ_BYTES = 4 * KEPT_CHARACTERS
 export async function post(
   url: string,
   request: SignedRequest,
-  limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  limits: Pick<ExchangeLimits, 'timeoutMs' | 'signal' | 'insecure'>,
 ): Promise<PostResult> {
   const result = await exchange(url, request, { ...limits, maxBodyBytes: READ_BYTES })
   if ('error' in result) return { retryAfter: null, ...result }
