@@ -46,8 +46,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
   },
   cli: {
-    command: [],
     terminal: [],
+    command: ['terminal'],
     secrets: ['command', 'terminal'],
     delivery: ['command'],
     'doctor/evidence': ['delivery', 'secrets'],
@@ -60,7 +60,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
-    conformance: SHARED,
+    conformance: [...SHARED, 'delivery'],
     'emulator/lib': SHARED,
     'emulator/deliveries': VERBS,
     'emulator/endpoints': VERBS,

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
 import { type RedisServer, startRedis } from './redis.ts'
-import { requireProgram } from './require-program.ts'
+import { selfSigned } from './self-signed.ts'
 
 /** A real redis-server with TLS on one port, and without it on another. */
 export interface TlsRedis {
@@ -21,19 +20,17 @@ export interface TlsRedis {
 
 export async function startTlsRedis(): Promise<TlsRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-tls-'))
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')] as const
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  execFileSync(requireProgram('openssl'), ['req', ...kind, ...subject, '-keyout', key, '-out', certificate], {
-    stdio: 'ignore',
-  })
+  const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')] as const
+  const { key, cert } = selfSigned()
+  writeFileSync(keyFile, key)
+  writeFileSync(certificateFile, cert)
   const port = await freePort()
   const server = await startRedis({
     config: {
       'tls-port': String(port),
-      'tls-cert-file': certificate,
-      'tls-key-file': key,
-      'tls-ca-cert-file': certificate,
+      'tls-cert-file': certificateFile,
+      'tls-key-file': keyFile,
+      'tls-ca-cert-file': certificateFile,
       'tls-auth-clients': 'no',
     },
   })
@@ -41,7 +38,7 @@ export async function startTlsRedis(): Promise<TlsRedis> {
     url: `rediss://127.0.0.1:${port}`,
     urlWithoutTls: `redis://127.0.0.1:${port}`,
     urlOfPlainPort: server.url.replace('redis:', 'rediss:'),
-    ca: readFileSync(certificate, 'utf8'),
+    ca: cert,
     server,
     async stop() {
       await server.stop()

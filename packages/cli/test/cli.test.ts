@@ -184,7 +184,7 @@ describe('send', () => {
       200: /not from an Ackhook receiver: check the path/,
       302: /A redirect is not an acknowledgement/,
       403: /requires a login/,
-      404: /no route at this path/,
+      404: /no route for this path or method/,
     }
     for (const [status, hint] of Object.entries(hints)) {
       const { out } = await runCli([

@@ -8,7 +8,12 @@ export interface FakeTerminal extends Terminal {
 
 /** Creates an interactive terminal whose user gives these answers. */
 export function fakeTerminal(
-  options: Partial<Terminal> & { readonly secret?: string; readonly sure?: boolean } = {},
+  options: Partial<Terminal> & {
+    readonly secret?: string
+    readonly sure?: boolean
+    /** What standard input holds. */
+    readonly piped?: string
+  } = {},
 ): FakeTerminal {
   const printed: string[] = []
   const complained: string[] = []
@@ -23,6 +28,7 @@ export function fakeTerminal(
     env: {},
     cwd: process.cwd(),
     stop: new AbortController().signal,
+    input: async () => new TextEncoder().encode(options.piped ?? ''),
     async askSecret(question) {
       asked.push(question)
       return options.secret

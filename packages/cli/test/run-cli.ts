@@ -9,6 +9,8 @@ export interface CliOptions {
   /** Default: only SIGNING_SECRET. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** What standard input holds. Only for `startCli`. */
+  readonly piped?: string
 }
 
 export interface CliResult {
@@ -36,6 +38,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     out: line => out.add(`${line}\n`),
     err: line => err.add(`${line}\n`),
     env: options.env ?? { SIGNING_SECRET: SECRET },
+    ...(options.piped !== undefined && { piped: options.piped }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     stop: stop.signal,
   })

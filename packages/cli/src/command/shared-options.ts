@@ -21,6 +21,14 @@ export interface SentContractFlags extends ContractFlags {
   readonly timestampUnit: SentUnit
 }
 
+export interface InsecureFlags {
+  readonly insecure?: boolean
+}
+
+export function withInsecure(command: Command): Command {
+  return command.option('--insecure', 'accept any certificate, for an app of your own with https://')
+}
+
 export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON instead of text')
 }

@@ -6,6 +6,7 @@ import type * as Inboxes from '@ackhook/testing/inbox-suite'
 import type * as Stores from '@ackhook/testing/store-suite'
 import { loadFromProject } from '../command/load-from-project.ts'
 import { UsageError } from '../command/usage-error.ts'
+import { hintsFor } from '../delivery/hints-for.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ConformanceFlags } from './conformance-flags.ts'
@@ -92,10 +93,9 @@ async function requireServer(url: string): Promise<void> {
   try {
     await fetch(url, { redirect: 'manual' })
   } catch (cause) {
-    const { message } = Object((cause as Error).cause ?? cause) as Error
-    throw new UsageError(`nothing responds at ${url} (${printable(message)}): start your receiver first`, {
-      cause,
-    })
+    const { code, message } = Object((cause as Error).cause ?? cause) as NodeJS.ErrnoException
+    const [fix = 'Start your receiver first.'] = hintsFor([{ error: code ?? message }], 'conformance')
+    throw new UsageError(`nothing responds at ${url} (${printable(code ?? message)}). ${fix}`, { cause })
   }
 }
 

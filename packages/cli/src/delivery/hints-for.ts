@@ -2,20 +2,26 @@ import type { PostResult } from '@ackhook/testing'
 
 type Reply = Pick<PostResult, 'status' | 'code' | 'error'>
 
+/** The verb that made the request, which decides the options that a hint may name. */
+export type Requester = 'send' | 'replay' | 'listen' | 'emulator' | 'conformance'
+
 interface Hint {
   readonly applies: (reply: Reply) => boolean
-  readonly lines: readonly string[]
+  readonly lines: readonly string[] | ((by: Requester) => readonly string[])
+  /** The verbs that give the hint. Default: all. */
+  readonly by?: readonly Requester[]
 }
 
 const isStatus = (status: number) => (reply: Reply) => reply.status === status
 const isCode = (code: string) => (reply: Reply) => reply.code === code
-const isError = (part: string) => (reply: Reply) => reply.error?.includes(part) === true
+const isError = (pattern: RegExp) => (reply: Reply) => reply.error !== undefined && pattern.test(reply.error)
 /** Every reply of a receiver has a code. */
 const isForeign = ({ status, code }: Reply) => status !== undefined && code === undefined
 
 const HINTS: readonly Hint[] = [
   {
     applies: isCode('unauthorized'),
+    by: ['send', 'replay', 'emulator', 'conformance'],
     lines: [
       'The receiver refused the signature. Its log has the reason. Likely causes, most likely first:',
       '  1. The secret: your app uses a different one. Both sides read SIGNING_SECRET.',
@@ -53,9 +59,15 @@ const HINTS: readonly Hint[] = [
   { applies: isCode('handler_failed'), lines: ["A handler threw: your app's log has the error."] },
   {
     applies: ({ status, code }) => status === 503 && code !== undefined,
+    by: ['send'],
     lines: [
       'Your app requested a later retry, which the platform would make. To make it here, add --attempts 5.',
     ],
+  },
+  {
+    applies: ({ status, code }) => status === 503 && code !== undefined,
+    by: ['replay'],
+    lines: ['Your app requested a later retry, which the platform would make. Replay the delivery later.'],
   },
   {
     applies: reply => isForeign(reply) && (reply.status === 401 || reply.status === 403),
@@ -63,7 +75,12 @@ const HINTS: readonly Hint[] = [
       'This reply is not from an Ackhook receiver: middleware or a proxy in front of it requires a login or token.',
     ],
   },
-  { applies: isStatus(404), lines: ['Your app has no route at this path: check the path of the address.'] },
+  {
+    applies: isStatus(404),
+    lines: [
+      'Your app has no route for this path or method: check the path of the address, and that the route takes a POST.',
+    ],
+  },
   {
     applies: reply => isForeign(reply) && reply.status === 405,
     lines: ['No route accepts a POST at this path: check the path, and that it is mounted with app.post.'],
@@ -77,19 +94,79 @@ const HINTS: readonly Hint[] = [
     lines: ['This reply is not from an Ackhook receiver: check the path of the address.'],
   },
   {
-    applies: isError('ECONNREFUSED'),
+    applies: isError(/^ECONNREFUSED$/),
     lines: ['Nothing listens at this address: start your app first, and check the port.'],
   },
-  { applies: isError('ENOTFOUND'), lines: ['There is no such host: check the address.'] },
   {
-    applies: isError('no reply within'),
+    applies: isError(/^(ENOTFOUND|EAI_AGAIN)$/),
+    lines: ['There is no such host, or its name cannot be resolved: check the address.'],
+  },
+  {
+    applies: isError(/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/),
+    lines: ['The host cannot be reached from here: check the address, the network and a firewall.'],
+  },
+  {
+    applies: isError(/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HPE_\w+)$/),
     lines: [
-      'Your app did not reply in time: does a handler block its event loop? To wait longer, raise --timeout.',
+      'The connection ended without a reply. Either your app crashed, which its log shows, or this port speaks HTTPS: try https://.',
     ],
+  },
+  {
+    applies: isError(/no reply within/),
+    lines: by => [
+      `Your app did not reply in time: does a handler block its event loop? To wait longer, raise --timeout${by === 'emulator' ? OF_START : ''}.`,
+    ],
+  },
+  {
+    applies: isError(/SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|INVALID_CA/),
+    lines: by => [
+      `Node does not trust the certificate of this address, such as a self-signed one: ${acceptIt(by)}set NODE_EXTRA_CA_CERTS to the file of its authority.`,
+    ],
+  },
+  {
+    applies: isError(/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/),
+    lines: by => [
+      `The certificate of this address is out of date: ${acceptIt(by)}renew it, and check this machine's clock.`,
+    ],
+  },
+  {
+    applies: isError(/ERR_TLS_CERT_ALTNAME_INVALID/),
+    lines: by => [
+      `The certificate of this address is for another host name: ${acceptIt(by)}use the name that it is for.`,
+    ],
+  },
+  {
+    applies: isError(/^(EPROTO|ERR_SSL_\w+)$/),
+    lines: ['TLS failed: this port probably speaks plain HTTP. Try http://.'],
   },
 ]
 
+const OF_START = ' of ackhook emulator start'
+
+/** Only the verbs that have --insecure name it. */
+function acceptIt(by: Requester): string {
+  if (by === 'conformance') return ''
+  return `for an app of your own, add --insecure${by === 'emulator' ? ' to ackhook emulator start' : ''}; otherwise `
+}
+
 /** Returns advice for a newcomer, once for each kind of reply. */
-export function hintsFor(replies: readonly Reply[]): string[] {
-  return HINTS.filter(({ applies }) => replies.some(applies)).flatMap(({ lines }) => lines)
+export function hintsFor(replies: readonly Reply[], by: Requester): string[] {
+  return HINTS.filter(hint => hint.by?.includes(by) !== false && replies.some(hint.applies)).flatMap(
+    ({ lines }) => (typeof lines === 'function' ? lines(by) : lines),
+  )
+}
+
+/** Returns what replies of 5xx say about themselves, each once. */
+export function messagesOf(replies: readonly Pick<PostResult, 'status' | 'body'>[]): readonly string[] {
+  const failed = replies.filter(({ status = 0 }) => status >= 500)
+  return [...new Set(failed.flatMap(({ body = '' }) => messageIn(body) ?? []))]
+}
+
+function messageIn(body: string): string | undefined {
+  try {
+    const message: unknown = Object(JSON.parse(body)).message
+    return typeof message === 'string' && message !== '' ? message : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readTextFile } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { fromDeliveryFile } from './delivery-file.ts'
@@ -7,7 +8,7 @@ import { fromDeliveryFile } from './delivery-file.ts'
 /** Reads a saved delivery. Errors name the file and say what is wrong with it. */
 export function readDelivery(path: string): CapturedRequest {
   try {
-    return fromDeliveryFile(JSON.parse(readFileSync(path, 'utf8')))
+    return fromDeliveryFile(JSON.parse(readTextFile(path, 'this')))
   } catch (cause) {
     const reason =
       cause instanceof SyntaxError ? 'this is not a saved delivery: it is not JSON' : (cause as Error).message

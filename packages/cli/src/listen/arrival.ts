@@ -16,8 +16,12 @@ export interface Arrival {
   readonly verified: boolean | undefined
   readonly code?: string
   readonly findings: readonly Finding[]
-  /** Status of the app's reply. */
+  /** Status of the app's reply; 502 if there was none. */
   readonly forwarded?: number
+  /** Reason why the app did not reply, such as `ECONNREFUSED`. */
+  readonly forwardError?: string
+  /** What to do about a reply that acknowledges nothing, or about its absence. */
+  readonly hints?: readonly string[]
   /** Path of the saved delivery. */
   readonly saved?: string
 }
@@ -33,12 +37,20 @@ export function describeArrival(arrival: Arrival, colors: boolean, columns?: num
         ? paint.good('verified')
         : paint.bad(`refused: ${code}`)
   const time = new Date(arrival.at).toISOString().slice(11, 23)
-  const forwarded = arrival.forwarded === undefined ? '' : `  forwarded: ${arrival.forwarded}`
+  const { forwardError, hints = [] } = arrival
+  const forwarded =
+    arrival.forwarded === undefined ? '' : `  forwarded: ${arrival.forwarded}${noReply(forwardError, hints)}`
   const lines = [
     `${mark} ${paint.dim(time)} ${paint.bold(printable(type))}  ${printable(id)}  ${verdict}${forwarded}`,
     paint.dim(`  ${printable(`${method} ${url}`)}  ${bytes} bytes`),
   ]
+  // Without a reply, they are part of the first line.
+  for (const hint of forwardError === undefined ? hints : []) lines.push(wrap(hint, '  ', columns))
   for (const finding of arrival.findings) lines.push(wrap(printable(finding.text), '  ', columns))
   if (arrival.saved !== undefined) lines.push(paint.dim(`  saved as ${arrival.saved}`))
   return lines
+}
+
+function noReply(error: string | undefined, hints: readonly string[]): string {
+  return error === undefined ? '' : `, no reply (${printable(error)}). ${hints.join(' ')}`.trimEnd()
 }

@@ -1,10 +1,13 @@
+import type { Duration } from '@ackhook/core'
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import {
   parseCount,
+  parseDuration,
   parsePort,
   parseUrl,
   withContract,
+  withInsecure,
   withJson,
   withSecret,
   withTolerance,
@@ -19,11 +22,12 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--forward <url>', "forward each delivery, byte for byte, and return your app's reply", parseUrl)
+    .option('--timeout <duration>', "how long to wait for your app's reply", parseDuration, '30s' as Duration)
     .option('--save <dir>', 'save each delivery to a file for replay and verify')
     .option('--count <n>', 'end after this many deliveries', parseCount)
     .addHelpText('after', HELP)
     .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))
-  return withJson(withTolerance(withContract(withSecret(command))))
+  return withJson(withInsecure(withTolerance(withContract(withSecret(command)))))
 }
 
 const HELP = `

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { isError } from '@ackhook/core/spi'
+import { durationMs, isError } from '@ackhook/core/spi'
+import { codeOf } from '@ackhook/testing/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { openServer } from '../command/open-server.ts'
+import { hintsFor } from '../delivery/hints-for.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
 import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -30,6 +32,7 @@ class Listener {
   readonly #secrets: readonly NamedSecret[]
   readonly #flags: ListenFlags
   readonly #terminal: Terminal
+  readonly #timeoutMs: number
   readonly #enough = new AbortController()
   #arrived = 0
   #unverified = 0
@@ -38,6 +41,7 @@ class Listener {
     this.#secrets = secrets
     this.#flags = flags
     this.#terminal = terminal
+    this.#timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -58,12 +62,13 @@ class Listener {
   }
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { forward: address, count } = this.#flags
+    const { forward: address, count, insecure } = this.#flags
     const request = await readRequest(incoming)
     const arrival = await examine(request, this.#secrets, this.#flags, this.#terminal.cwd)
-    const reply = address === undefined ? replyTo(arrival) : await forward(address, request)
+    const limits = { timeoutMs: this.#timeoutMs, signal: this.#terminal.stop, insecure }
+    const reply = address === undefined ? replyTo(arrival) : await forward(address, request, limits)
     response.writeHead(reply.status, reply.headers).end(reply.body)
-    this.#show(address === undefined ? arrival : withReplyOfApp(arrival, reply.status, this.#secrets))
+    this.#show(address === undefined ? arrival : withReplyOfApp(arrival, reply, this.#secrets))
     if (arrival.verified === false) this.#unverified++
     if (++this.#arrived === count) this.#enough.abort()
   }
@@ -75,9 +80,20 @@ class Listener {
   }
 }
 
-/** Explains why the app refuses a delivery that verifies here. */
-function withReplyOfApp(arrival: Arrival, status: number, secrets: readonly NamedSecret[]): Arrival {
-  const forwarded = { ...arrival, forwarded: status }
+/** Explains why the app refuses a delivery that verifies here, or gives no acknowledgement at all. */
+function withReplyOfApp(
+  arrival: Arrival,
+  { status, error, body }: ForwardedReply,
+  secrets: readonly NamedSecret[],
+): Arrival {
+  const reply = error === undefined ? { status, ...codeOf(new TextDecoder().decode(body)) } : { error }
+  const hints = hintsFor([reply], 'listen')
+  const forwarded = {
+    ...arrival,
+    forwarded: status,
+    ...(error !== undefined && { forwardError: error }),
+    ...(hints.length > 0 && { hints }),
+  }
   if (arrival.verified !== true || status !== 401) return forwarded
   const source = secrets.map(secret => secret.source).join(' or ')
   const text = `The signature is valid: it verifies here with the secret from ${source}. Your app refuses it, so one of its settings differs. Most likely it is the secret: compare SIGNING_SECRET where your app runs. Otherwise it is the clock, the tolerance or the contract option, or a proxy in front of your app requires a login.`

@@ -5,6 +5,7 @@ import {
   parseDuration,
   parseUrl,
   withContract,
+  withInsecure,
   withJson,
   withSecret,
   withSentUnit,
@@ -22,7 +23,7 @@ export function replayCommand(terminal: Terminal, finish: Finish): Command {
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
     .addHelpText('after', HELP)
     .action(async (path: string, flags: ReplayFlags) => finish(await replay(path, flags, terminal)))
-  return withJson(withSentUnit(withContract(withSecret(command))))
+  return withJson(withInsecure(withSentUnit(withContract(withSecret(command)))))
 }
 
 const HELP = `

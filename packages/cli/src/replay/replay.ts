@@ -12,7 +12,7 @@ import { formatTimestamp, type PostResult, post, sign } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
 import { contractOf, type SentUnit } from '../command/shared-options.ts'
 import type { CapturedRequest } from '../delivery/captured-request.ts'
-import { hintsFor } from '../delivery/hints-for.ts'
+import { hintsFor, messagesOf } from '../delivery/hints-for.ts'
 import { headersToSend, joinHeaders } from '../delivery/join-headers.ts'
 import { deliveryFiles, readDelivery } from '../delivery/read-delivery.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
@@ -46,7 +46,11 @@ export async function replay(path: string, flags: ReplayFlags, terminal: Termina
       body: new Uint8Array(delivery.body),
       context: undefined,
     }
-    const result = await post(flags.to, request, { timeoutMs, signal: terminal.stop })
+    const result = await post(flags.to, request, {
+      timeoutMs,
+      signal: terminal.stop,
+      insecure: flags.insecure,
+    })
     const outdated = signing === undefined && isOutdated(delivery, contract)
     results.push({ file: relative(terminal.cwd, file), outdated, ...result })
     bar.advance()
@@ -77,7 +81,11 @@ function isOutdated(delivery: CapturedRequest, { header, scheme }: Contract): bo
 
 function report(results: readonly Replayed[], flags: ReplayFlags, terminal: Terminal): void {
   if (flags.json) {
-    const deliveries = results.map(({ file, status, code, error }) => ({ file, status, code, error }))
+    const deliveries = results.map(result => {
+      const { file, status, code, error } = result
+      const [message] = messagesOf([result])
+      return { file, status, code, error, message, hints: hintsFor([result], 'replay') }
+    })
     terminal.out(
       JSON.stringify({ to: flags.to, acknowledged: results.filter(isAcknowledged).length, deliveries }),
     )
@@ -97,7 +105,9 @@ function report(results: readonly Replayed[], flags: ReplayFlags, terminal: Term
       '  The old signature was refused, as it should be: it is older than the tolerance, 5 minutes by default. Add --resign.',
     )
   }
-  for (const hint of hintsFor(results.filter(one => !tooOld.includes(one)))) terminal.out(`  ${hint}`)
+  for (const message of messagesOf(results)) terminal.out(`  your app says: ${printable(message)}`)
+  const others = results.filter(one => !tooOld.includes(one))
+  for (const hint of hintsFor(others, 'replay')) terminal.out(`  ${hint}`)
 }
 
 function isAcknowledged({ status = 0 }: PostResult): boolean {

@@ -6,6 +6,7 @@ import {
   parseDuration,
   parseUrl,
   withContract,
+  withInsecure,
   withJson,
   withSecret,
   withSentUnit,
@@ -23,7 +24,7 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .argument('[type]', 'event type, such as conversation.resolved')
     .option('--to <url>', "the receiver's address", parseUrl)
     .option('--list', 'print all event types with example data, and send nothing')
-    .option('--data <file or json>', 'event data: JSON, or the path of a JSON file')
+    .option('--data <file or json>', 'event data: JSON, the path of a JSON file, or - for standard input')
     .option('--from-file <file>', "send a saved delivery's event byte for byte, with a new signature")
     .option('--id <id>', 'event id (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
@@ -43,7 +44,7 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
       if (to === undefined) throw new UsageError("set the receiver's address with --to")
       finish(await send(type, { ...flags, to }, terminal))
     })
-  return withJson(withSentUnit(withContract(withSecret(command))))
+  return withJson(withInsecure(withSentUnit(withContract(withSecret(command)))))
 }
 
 /** Sends a saved event. Flags that shape a generated event have no meaning for it. */

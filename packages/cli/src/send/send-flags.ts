@@ -1,7 +1,7 @@
 import type { Duration } from '@ackhook/core'
-import type { SecretFlags, SentContractFlags } from '../command/shared-options.ts'
+import type { InsecureFlags, SecretFlags, SentContractFlags } from '../command/shared-options.ts'
 
-export interface SendFlags extends SecretFlags, SentContractFlags {
+export interface SendFlags extends SecretFlags, SentContractFlags, InsecureFlags {
   readonly to: string
   readonly data?: string
   readonly id?: string

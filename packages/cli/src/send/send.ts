@@ -20,15 +20,17 @@ export async function send(type: string, flags: SendFlags, terminal: Terminal): 
       '--id gives every event the same id, so --repeat would send one event many times. Use --duplicate to repeat an event.',
     )
   }
-  const data = flags.data === undefined ? undefined : readData(flags.data, terminal, '--data', UNCHANGED)
+  const data =
+    flags.data === undefined ? undefined : await readData(flags.data, terminal, '--data', UNCHANGED)
   const secret = (await resolveSecrets(flags, terminal))[0]!.value
-  const { to: url, attempts, timeout } = flags
+  const { to: url, attempts, timeout, insecure } = flags
   // Created before a dry run too, as it checks the options.
   const sender = createSender({
     url,
     secret,
     attempts,
     timeout,
+    insecure,
     minDelay: '1s',
     ...contractOf(flags),
     faults: { duplicate: flags.duplicate === true },

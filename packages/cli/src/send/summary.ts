@@ -1,6 +1,6 @@
 import { printable } from '@ackhook/core/spi'
 import type { SendAttempt, SendReport } from '@ackhook/testing'
-import { hintsFor } from '../delivery/hints-for.ts'
+import { hintsFor, messagesOf } from '../delivery/hints-for.ts'
 import { createPaint } from '../terminal/paint.ts'
 
 /** Result of a run. Milliseconds are those of single requests. */
@@ -15,6 +15,8 @@ export interface Summary {
   readonly p99Ms: number
   /** Ids of the events, at most 20. */
   readonly ids: readonly string[]
+  /** What replies of 5xx say about themselves. */
+  readonly messages: readonly string[]
   /** Reasons why some events were not acknowledged, with what to do. */
   readonly hints: readonly string[]
 }
@@ -38,7 +40,8 @@ export function summarize(reports: readonly SendReport[]): Summary {
     p50Ms: percentile(durations, 0.5),
     p99Ms: percentile(durations, 0.99),
     ids: reports.slice(0, SHOWN_IDS).map(report => report.event.id),
-    hints: hintsFor(attempts),
+    messages: messagesOf(attempts),
+    hints: hintsFor(attempts, 'send'),
   }
 }
 
@@ -54,6 +57,7 @@ export function describeSummary(summary: Summary, colors: boolean): string[] {
     const color = /^2/.test(name) ? paint.good : paint.bad
     lines.push(`  ${String(count).padStart(5)} x  ${color(printable(name))}`)
   }
+  for (const message of summary.messages) lines.push(`  your app says: ${printable(message)}`)
   lines.push(paint.dim(`  replies took ${p50Ms} ms (p50), ${p99Ms} ms (p99)`))
   return [...lines, ...summary.hints.map(hint => `  ${hint}`)]
 }

@@ -19,6 +19,7 @@ export function processTerminal(): Terminal {
     env,
     cwd: process.cwd(),
     stop: stopSignal(stop),
+    input: standardInput(),
     async askSecret(question) {
       if (!interactive) return undefined
       const answer = await password({ message: question, output: stderr })
@@ -35,6 +36,20 @@ export function processTerminal(): Terminal {
       bar.start(label)
       return { advance: () => bar.advance(), stop: () => bar.stop(label) }
     },
+  }
+}
+
+function standardInput(): Terminal['input'] {
+  let isRead = false
+  return async () => {
+    if (isRead) return undefined
+    isRead = true
+    const { stdin, stderr } = process
+    if (stdin.isTTY)
+      stderr.write('Reading standard input. End it with Ctrl-D, or Ctrl-Z and Enter on Windows.\n')
+    const chunks: Uint8Array[] = []
+    for await (const chunk of stdin as AsyncIterable<Uint8Array>) chunks.push(chunk)
+    return Buffer.concat(chunks)
   }
 }
 

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly cwd: string
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
+  /** Reads all of standard input. Once: a second call resolves with `undefined`. */
+  input(): Promise<Uint8Array | undefined>
   /** Prompts without echo. Resolves with `undefined` if the terminal is not interactive or the user cancels. */
   askSecret(question: string): Promise<string | undefined>
   /** Resolves with `undefined` if the terminal is not interactive. */

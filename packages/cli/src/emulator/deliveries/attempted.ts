@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Duration } from '@ackhook/core'
-import { durationMs } from '@ackhook/core/spi'
+import { durationMs, printable } from '@ackhook/core/spi'
 import type { DeliveryDetail, DeliveryView } from '@ackhook/emulator'
+import type { PostResult } from '@ackhook/testing'
 import { EXIT } from '../../command/exit-codes.ts'
-import { hintsFor } from '../../delivery/hints-for.ts'
+import { hintsFor, messagesOf } from '../../delivery/hints-for.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { clockAhead } from '../lib/clock-ahead.ts'
@@ -76,30 +77,34 @@ export function reportDeliveries(
   const refused = answered.filter(one => one.lastCode === 'unauthorized')
   const ahead = refused.map(one => clockAhead(one.startedAt)).find(text => text !== undefined)
   if (ahead !== undefined) out(`  ${ahead}`)
+  for (const message of messagesOf(deliveries.map(toReply))) out(`  your app says: ${printable(message)}`)
   const unexplained = ahead === undefined ? answered : answered.filter(one => !refused.includes(one))
-  for (const hint of hintsFor(unexplained.map(toReply))) out(`  ${hint}`)
+  for (const hint of hintsFor(unexplained.map(toReply), 'emulator')) out(`  ${hint}`)
   if (refused.length > 0 && ahead === undefined) out(`  ${OPTIONS_OF_START}`)
   if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
   return exitCode
 }
 
-function summary({
-  id,
-  event,
-  type,
-  state,
-  attempts,
-  lastStatus,
-  lastCode,
-  lastError,
-}: DeliveryView): object {
-  return { id, event, type, state, attempts, status: lastStatus, code: lastCode, error: lastError }
+function summary(delivery: DeliveryView): object {
+  const { id, event, type, state, attempts, lastStatus, lastCode, lastError } = delivery
+  const [message] = messagesOf([toReply(delivery)])
+  return {
+    ...{ id, event, type, state, attempts, status: lastStatus, code: lastCode, error: lastError },
+    ...(message !== undefined && { message }),
+    hints: hintsFor([toReply(delivery)], 'emulator'),
+  }
 }
 
-function toReply({ lastStatus, lastCode, lastError }: DeliveryView): Parameters<typeof hintsFor>[0][number] {
+/** Returns the last reply. Its body is known only in a delivery with its log. */
+export function toReply(
+  delivery: DeliveryView | DeliveryDetail,
+): Pick<PostResult, 'status' | 'code' | 'body' | 'error'> {
+  const { lastStatus, lastCode, lastError } = delivery
+  const body = 'log' in delivery ? delivery.log.at(-1)?.replyBody.text : undefined
   return {
     ...(lastStatus !== null && { status: lastStatus }),
     ...(lastCode !== null && { code: lastCode }),
     ...(lastError !== null && { error: lastError }),
+    ...(body !== undefined && { body }),
   }
 }

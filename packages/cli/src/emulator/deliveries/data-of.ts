@@ -4,13 +4,13 @@ import type { Terminal } from '../../terminal/terminal.ts'
 import type { DataFlags } from './delivery-flags.ts'
 
 /** Returns event data for the API: data to merge over sample data, or raw data to send unchanged. */
-export function dataOf({ data, rawData }: DataFlags, terminal: Terminal): object {
+export async function dataOf({ data, rawData }: DataFlags, terminal: Terminal): Promise<object> {
   if (data !== undefined && rawData !== undefined) {
     throw new UsageError(
       'give either --data, which is merged over sample data, or --raw-data, which is sent unchanged',
     )
   }
-  if (rawData !== undefined) return { rawData: readDataText(rawData, terminal.cwd, '--raw-data') }
+  if (rawData !== undefined) return { rawData: await readDataText(rawData, terminal, '--raw-data') }
   if (data === undefined) return {}
-  return { data: readData(data, terminal, '--data', '; --raw-data keeps it as written') }
+  return { data: await readData(data, terminal, '--data', '; --raw-data keeps it as written') }
 }

@@ -28,7 +28,7 @@ import { waitLines } from './wait-lines.ts'
 const ids = ['[ids...]', 'delivery or event ids'] as const
 const data = option(
   '--data <file or json>',
-  'event data, merged over sample data: JSON, or the path of a JSON file',
+  'event data, merged over sample data: JSON, the path of a JSON file, or - for standard input',
 )
 const rawData = option('--raw-data <file or json>', 'complete event data, sent unchanged: 1.10 stays 1.10')
 
@@ -78,7 +78,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--exact', "the last attempt's exact request, including its signature"),
       option('--data <file or json>', 'a new event, with this merged over the data that was sent'),
       rawData,
-      option('--body <file>', 'a new event with this text as its body'),
+      option('--body <file>', 'a new event with this text as its body; - reads standard input'),
       option('--dry-run', 'only count the matches'),
       withYes,
       withFilter,

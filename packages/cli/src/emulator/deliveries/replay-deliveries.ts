@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { BulkResult, DeliveryView } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
+import { readText } from '../../command/read-text.ts'
 import { UsageError } from '../../command/usage-error.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { EmulatorClient } from '../lib/emulator-client.ts'
@@ -16,13 +15,13 @@ import { filterOf } from './filter-of.ts'
 import { toDeliveryId } from './to-delivery-id.ts'
 
 /** Sends deliveries again, by id or by filter. */
-export function replayDeliveries(
+export async function replayDeliveries(
   ids: readonly string[],
   flags: ReplayFlags,
   terminal: Terminal,
 ): Promise<number> {
   const filter = filterOf(flags)
-  const options = optionsOf(flags, terminal)
+  const options = await optionsOf(flags, terminal)
   const isBulk = flags.all === true || Object.keys(filter).length > 0
   if (ids.length > 0 === isBulk) {
     throw new UsageError('give delivery or event ids, --all, or a filter such as --type')
@@ -38,20 +37,21 @@ export function replayDeliveries(
 }
 
 /** Returns the API's options for each replay. Without flags, the event is not edited. */
-function optionsOf(flags: ReplayFlags, terminal: Terminal): object {
+async function optionsOf(flags: ReplayFlags, terminal: Terminal): Promise<object> {
   const { body, exact } = flags
-  const data = dataOf(flags, terminal)
+  const data = await dataOf(flags, terminal)
   const given = [exact, body, ...Object.keys(data)].filter(one => one !== undefined && one !== false)
   if (given.length > 1) throw new UsageError('give one of --exact, --data, --raw-data and --body')
   if (exact) return { mode: 'exact' }
-  if (body !== undefined) return { mode: 'edited', body: bodyIn(body, terminal) }
+  if (body !== undefined) return { mode: 'edited', body: await bodyIn(body, terminal) }
   return Object.keys(data).length === 0 ? {} : { mode: 'edited', ...data }
 }
 
-function bodyIn(file: string, { cwd }: Terminal): string {
+async function bodyIn(file: string, terminal: Terminal): Promise<string> {
   try {
-    return readFileSync(resolve(cwd, file), 'utf8')
+    return await readText(file, terminal)
   } catch (cause) {
+    if (cause instanceof UsageError) throw cause
     throw new UsageError(`cannot read the file of --body: ${(cause as Error).message}`, { cause })
   }
 }

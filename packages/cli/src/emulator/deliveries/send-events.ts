@@ -21,7 +21,7 @@ export async function sendEvents(
   if (id !== undefined && repeat > 1) {
     throw new UsageError('--id gives every event the same id: to send one event twice, use --fault duplicate')
   }
-  const event = { type: args[0], ...(id && { id }), ...dataOf(flags, terminal) }
+  const event = { type: args[0], ...(id && { id }), ...(await dataOf(flags, terminal)) }
   return withEmulator(flags, terminal, async emulator => {
     const sent = await handOver(event, flags, emulator, terminal)
     if (flags.wait)

@@ -1,8 +1,8 @@
 import type { Duration } from '@ackhook/core'
-import type { SecretFlags, SentContractFlags } from '../../command/shared-options.ts'
+import type { InsecureFlags, SecretFlags, SentContractFlags } from '../../command/shared-options.ts'
 import type { FaultFlags } from '../lib/shared-options.ts'
 
-export interface StartFlags extends SecretFlags, SentContractFlags {
+export interface StartFlags extends SecretFlags, SentContractFlags, InsecureFlags {
   readonly port: number
   readonly host?: string
   readonly to?: string

@@ -5,6 +5,7 @@ import type { Emulator, EmulatorOptions } from '@ackhook/emulator'
 import { EXIT } from '../../command/exit-codes.ts'
 import { contractOf } from '../../command/shared-options.ts'
 import { UsageError } from '../../command/usage-error.ts'
+import { hintsFor } from '../../delivery/hints-for.ts'
 import { findSecrets, type NamedSecret } from '../../secrets/resolve-secrets.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
@@ -35,9 +36,9 @@ export async function start(_: readonly string[], flags: StartFlags, terminal: T
 
 function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal: Terminal): EmulatorOptions {
   const { port, host, to, data, seed, allowTarget, allowHost, httpsOnly, fault } = flags
-  const { attempts, timeout, minDelay, maxDelay } = flags
+  const { attempts, timeout, minDelay, maxDelay, insecure } = flags
   const token = terminal.env['ACKHOOK_EMULATOR_TOKEN']
-  const delivery = { attempts, timeout, minDelay, maxDelay, ...contractOf(flags) }
+  const delivery = { attempts, timeout, minDelay, maxDelay, insecure, ...contractOf(flags) }
   return given({
     ...{ port, host, to, seed, httpsOnly, faults: fault },
     token: token === '' ? undefined : token,
@@ -147,8 +148,17 @@ function watcherOf({ json }: StartFlags, terminal: Terminal): Watcher {
       gap: () => out(JSON.stringify({ gap: true })),
     }
   }
+  const hinted = new Set<string>()
   return {
-    delivery: delivery => out(deliveryLine(delivery, terminal)),
+    delivery(delivery) {
+      out(deliveryLine(delivery, terminal))
+      if (delivery.lastError === null) return
+      for (const hint of hintsFor([{ error: delivery.lastError }], 'emulator')) {
+        // Once: each event is attempted many times.
+        if (!hinted.has(hint)) err(`  ${hint}`)
+        hinted.add(hint)
+      }
+    },
     health(workspace, reason) {
       if (reason === null) err(good(`The endpoint of ${workspace} is healthy again.`))
       else err(warn(`The endpoint of ${workspace} is not healthy: ${printable(reason)}`))
