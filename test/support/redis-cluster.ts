@@ -10,14 +10,21 @@ export interface RedisCluster {
 
 const SLOTS = 16_384
 
-/** Starts a real Redis Cluster of three masters without replicas. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+/** Starts a real Redis Cluster of three masters without replicas. `config`: further lines of each redis.conf. */
+export async function startRedisCluster(
+  config: Readonly<Record<string, string>> = {},
+): Promise<RedisCluster> {
   // The default bus port, 10000 higher, may not exist for a port that the system chose.
   const busPorts = [await freePort(), await freePort(), await freePort()]
   const servers = await Promise.all(
     busPorts.map(busPort =>
       startRedis({
-        config: { 'cluster-enabled': 'yes', 'cluster-port': String(busPort), 'cluster-node-timeout': '2000' },
+        config: {
+          'cluster-enabled': 'yes',
+          'cluster-port': String(busPort),
+          'cluster-node-timeout': '2000',
+          ...config,
+        },
       }),
     ),
   )

@@ -1,17 +1,16 @@
 import { AckhookError } from '@ackhook/core'
 import type { Timeout, Timeouts } from '@ackhook/core/spi'
 import { isError } from '@ackhook/core/spi'
-import type { Breaker, Permit } from './breaker.ts'
-import type { ConnectionReason } from './connection-reason.ts'
-import { isConnectionError } from './is-connection-error.ts'
+import type { Permit } from './breaker.ts'
+import { isConnectionError, isRefused } from './is-connection-error.ts'
+import type { Connection, Links } from './links.ts'
 import type { RedisClient } from './redis-client.ts'
 import { type Reply, runScript, type Script } from './scripts.ts'
 
 export interface ScriptParts {
-  readonly client: RedisClient
-  readonly breaker: Breaker
-  /** Reason why there is no connection. */
-  readonly reason: Pick<ConnectionReason, 'of' | 'watch'>
+  readonly links: Pick<Links, 'of'>
+  /** True for Redis Cluster, where a command may only name keys of one slot. */
+  readonly isCluster: boolean
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
   /** A faster way to run the script for a single key. */
@@ -30,6 +29,7 @@ interface Call {
 interface Command {
   readonly calls: readonly Call[]
   readonly permit: Permit
+  readonly connection: Connection
   timeout?: Timeout
   /** True once its calls are settled, by a reply, a failure or the timeout. */
   settled: boolean
@@ -53,8 +53,8 @@ export class BatchedScript {
   constructor(script: Script, parts: ScriptParts) {
     this.#script = script
     this.#parts = parts
-    // A Redis Cluster command may only name keys of one slot, and two ids share a slot only by chance.
-    this.#maxCalls = parts.client.isCluster === true ? 1 : MAX_CALLS_PER_COMMAND
+    // Two ids share a slot only by chance.
+    this.#maxCalls = parts.isCluster ? 1 : MAX_CALLS_PER_COMMAND
   }
 
   /**
@@ -81,25 +81,26 @@ export class BatchedScript {
   }
 
   #send(calls: readonly Call[]): void {
-    const { breaker, timeouts } = this.#parts
-    const permit = breaker.enter()
+    const { links, timeouts } = this.#parts
+    const link = links.of((calls as [Call])[0].key)
+    const permit = link.enter()
     if (permit === undefined) {
-      rejectAll(calls, 'Redis is not responding; the next attempt follows within a second', breaker.cause)
+      rejectAll(calls, 'Redis is not responding; the next attempt follows within a second', link.cause)
       return
     }
-    this.#parts.reason.watch()
+    const { connection } = link
     this.#underWay++
-    const command: Command = { calls, permit, settled: false }
+    const command: Command = { calls, permit, connection, settled: false }
     // Polls the network once more: a reply may have arrived in time while this process was blocked.
     command.timeout = timeouts.set(() => setImmediate(() => this.#expire(command)))
-    this.#execute(calls).then(
+    this.#execute(connection.client, calls).then(
       reply => this.#succeed(command, reply),
       cause => this.#fail(command, cause),
     )
   }
 
-  #execute(calls: readonly Call[]): Promise<Reply> {
-    const { client, runSingle } = this.#parts
+  #execute(client: RedisClient, calls: readonly Call[]): Promise<Reply> {
+    const { runSingle } = this.#parts
     const [first] = calls as [Call]
     if (calls.length === 1 && runSingle !== undefined) return runSingle(client, first.key, first.args)
     const keys = calls.map(({ key }) => key)
@@ -125,10 +126,10 @@ export class BatchedScript {
 
   #fail(command: Command, failure: unknown): void {
     if (!this.#settle(command)) return
-    const { calls, permit } = command
-    const cause = this.#parts.reason.of(failure)
+    const { calls, permit, connection } = command
+    const cause = connection.reason.of(failure)
     // Tests `failure`, not `cause`: a client that the server refuses gets no reply either.
-    if (isConnectionError(failure)) permit.failed(cause)
+    if (isConnectionError(failure) || (connection.isOwn && isRefused(failure))) permit.failed(cause)
     else permit.succeeded()
     if (calls.length > 1 && isOfOneKey(cause)) {
       // Repeating a call is safe, because it carries its own token. Only a repeated release reports that the lease is

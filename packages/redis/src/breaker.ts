@@ -16,7 +16,8 @@ export class Breaker {
   /** Monotonic milliseconds. */
   readonly #now: () => number
   #answeredAt = Number.NEGATIVE_INFINITY
-  #open = false
+  /** Monotonic milliseconds at which the breaker opened, while it is open. */
+  #openedAt: number | undefined
   /** True while a probe is under way. */
   #probing = false
   #restMs = FIRST_REST_MS
@@ -32,10 +33,15 @@ export class Breaker {
     return this.#cause
   }
 
+  /** Milliseconds since the first of the failures. Zero while the breaker is closed. */
+  get openForMs(): number {
+    return this.#openedAt === undefined ? 0 : this.#now() - this.#openedAt
+  }
+
   /** Returns `undefined` if no call may be made now. Otherwise make the call, and report its result. */
   enter(): Permit | undefined {
     const sentAt = this.#now()
-    const isProbe = this.#open
+    const isProbe = this.#openedAt !== undefined
     if (isProbe) {
       if (this.#probing || sentAt < this.#restsUntil) return undefined
       this.#probing = true
@@ -48,7 +54,7 @@ export class Breaker {
 
   #close(): void {
     this.#answeredAt = this.#now()
-    this.#open = false
+    this.#openedAt = undefined
     this.#probing = false
     this.#restMs = FIRST_REST_MS
   }
@@ -56,9 +62,9 @@ export class Breaker {
   #fail(cause: unknown, sentAt: number, wasProbe: boolean): void {
     if (this.#answeredAt > sentAt) return
     this.#cause = cause
-    if (this.#open && !wasProbe) return
-    if (this.#open) this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS)
-    this.#open = true
+    if (this.#openedAt !== undefined && !wasProbe) return
+    if (this.#openedAt !== undefined) this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS)
+    this.#openedAt ??= this.#now()
     this.#probing = false
     this.#restsUntil = this.#now() + this.#restMs
   }

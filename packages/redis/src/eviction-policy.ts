@@ -5,12 +5,19 @@ type Server = Pick<RedisClient, 'call'>
 
 /**
  * Returns the different eviction policies in force: of one server, or of each master of a Cluster; `undefined` for a
- * server that does not report its policy. Rejects if they cannot be read.
+ * server that does not report its policy. Rejects if none can be read in time: a Cluster without one of its masters
+ * still serves the others' slots.
  */
-export async function evictionPolicies(client: RedisClient): Promise<readonly (string | undefined)[]> {
+export async function evictionPolicies(
+  client: RedisClient,
+  inTime: <T>(reply: Promise<T>) => Promise<T>,
+): Promise<readonly (string | undefined)[]> {
   const masters = client.isCluster === true ? (client.nodes?.('master') ?? []) : []
   const servers: readonly Server[] = masters.length > 0 ? masters : [client]
-  return [...new Set(await Promise.all(servers.map(policyOf)))]
+  const replies = await Promise.allSettled(servers.map(server => inTime(policyOf(server))))
+  const policies = replies.flatMap(reply => (reply.status === 'fulfilled' ? [reply.value] : []))
+  if (policies.length === 0) throw (replies as [PromiseRejectedResult])[0].reason
+  return [...new Set(policies)]
 }
 
 async function policyOf(server: Server): Promise<string | undefined> {

@@ -11,4 +11,20 @@ export interface RedisClient {
   readonly isCluster?: boolean
   /** Returns a Redis Cluster's servers whose eviction policy applies. */
   nodes?(role: 'master'): readonly Pick<RedisClient, 'call'>[]
+  /** The master of each slot of a Redis Cluster, and its replicas, by name. */
+  readonly slots?: readonly (readonly string[])[]
+  readonly options?: {
+    readonly keyPrefix?: string | undefined
+    readonly connectTimeout?: number | undefined
+    readonly redisOptions?: { readonly connectTimeout?: number | undefined } | undefined
+  }
+  readonly status?: string
+  readonly stream?: unknown
+  /** Opens another connection with the same settings: used while this client's own does not respond. */
+  // biome-ignore lint/suspicious/noExplicitAny: the parameters of ioredis' two clients have nothing in common.
+  duplicate?(...settings: any[]): RedisClient
+  /** Closes a connection that `duplicate` opened. */
+  disconnect?(): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: the listener of an emitter takes whatever the event carries.
+  on?(event: string, listener: (...args: any[]) => void): unknown
 }

@@ -8,10 +8,9 @@ import {
   withDeadline,
 } from '@ackhook/core/spi'
 import { BatchedScript } from './batched-script.ts'
-import { Breaker } from './breaker.ts'
-import { ConnectionReason } from './connection-reason.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { isConnectionError, isRefused } from './is-connection-error.ts'
+import { Links } from './links.ts'
 import { failingOpen, mayEvict, notAnswering, policyUnknown, refused } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
@@ -47,10 +46,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 }
 
 class RedisStore {
-  readonly #client: RedisClient
   readonly #options: ResolvedOptions
-  readonly #breaker = new Breaker()
-  readonly #reason: ConnectionReason
+  readonly #links: Links
   readonly #claims: BatchedScript
   readonly #extensions: BatchedScript
   readonly #completions: BatchedScript
@@ -64,11 +61,10 @@ class RedisStore {
   #failingOpen = false
 
   constructor(client: RedisClient, options: ResolvedOptions) {
-    this.#client = client
     this.#options = options
-    this.#reason = new ConnectionReason(client)
+    this.#links = new Links(client)
     const timeouts = createTimeouts(options.timeoutMs)
-    const parts = { client, breaker: this.#breaker, reason: this.#reason, timeouts }
+    const parts = { links: this.#links, isCluster: client.isCluster === true, timeouts }
     this.#claims = new BatchedScript(CLAIM, { ...parts, runSingle: claimSingleKey })
     this.#extensions = new BatchedScript(EXTEND, parts)
     this.#completions = new BatchedScript(COMPLETE, parts)
@@ -116,14 +112,15 @@ class RedisStore {
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
     this.#policyNotice = undefined
-    const permit = this.#breaker.enter()
-    this.#reason.watch()
+    const link = this.#links.any
+    const permit = link.enter()
+    const { client, reason } = link.connection
     try {
-      const policies = await this.#readPolicies()
+      const policies = await this.#readPolicies(client)
       permit?.succeeded()
       this.#reportPolicies(policies)
     } catch (failure) {
-      const error = this.#reason.of(failure)
+      const error = reason.of(failure)
       if (isConnectionError(error)) {
         permit?.failed(error)
         this.#startWithout(error, notAnswering(error))
@@ -137,10 +134,10 @@ class RedisStore {
     }
   }
 
-  #readPolicies(): Promise<readonly (string | undefined)[]> {
+  #readPolicies(client: RedisClient): Promise<readonly (string | undefined)[]> {
     this.#policyReadAt = performance.now()
-    const operation = 'redisStore.start'
-    return withDeadline(evictionPolicies(this.#client), { operation, ms: this.#options.timeoutMs })
+    const limit = { operation: 'redisStore.start', ms: this.#options.timeoutMs }
+    return evictionPolicies(client, policy => withDeadline(policy, limit))
   }
 
   #reportPolicies(policies: readonly (string | undefined)[]): void {
@@ -155,7 +152,7 @@ class RedisStore {
 
   async #recheckPolicy(): Promise<void> {
     // Ignores a failed read: start() has reported the reason, or claims will show it.
-    await this.#readPolicies().then(
+    await this.#readPolicies(this.#links.any.connection.client).then(
       policies => this.#reportPolicies(policies),
       () => {},
     )
