@@ -89,7 +89,8 @@ describe('dead letters by error', () => {
       goOn = resolve
     })
     await context.route('**/api/letters/redrive', async route => {
-      if (++posts === 2) await held
+      // The first counts the letters, the second redrives 200.
+      if (++posts === 3) await held
       await route.continue()
     })
     const page = await open(`${await serve(letters)}#/letters`, context)

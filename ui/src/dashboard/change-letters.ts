@@ -4,10 +4,11 @@ import type {
   LetterFilter,
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
-import { confirm } from '../kit/confirm.tsx'
+import { confirm, type Scope } from '../kit/confirm.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { toast } from '../kit/toasts.tsx'
+import type { EventSelection } from './filters.tsx'
 
 export type Change = 'redrive' | 'discard'
 
@@ -36,12 +37,12 @@ export async function changeLetters(action: Change, keys: readonly string[]): Pr
 }
 
 /**
- * Counts matching letters, asks for confirmation, then changes them page by page until stopped. Letters that failed
- * after `failedBy`, in server time, stay unchanged. `known` is the number of matches if already counted.
+ * Counts the letters that a list shows, asks for confirmation, then changes them page by page until stopped. Letters
+ * that failed after `failedBy`, in server time, stay unchanged. `known` is their number if already counted.
  */
 export async function changeMatching(
   action: Change,
-  filter: LetterFilter,
+  { filter, words }: Pick<EventSelection, 'filter' | 'words'>,
   { failedBy, known }: { readonly failedBy: number; readonly known?: number | undefined },
 ): Promise<boolean> {
   const matching = { ...filter, failedBy }
@@ -51,8 +52,9 @@ export async function changeMatching(
     toast('good', 'No letters match.')
     return false
   }
-  const which = Object.keys(filter).length === 0 ? '' : ' that match'
-  if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count))) return false
+  const which = words.length === 0 ? '' : ' that match'
+  const scope = { words, whole: 'No filter is set: these are all dead letters of this inbox.' }
+  if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count, scope))) return false
   return change(action, count, work => eachPage(action, { matching }, work))
 }
 
@@ -69,8 +71,9 @@ export async function redriveOne(key: string): Promise<boolean> {
   }
 }
 
-function isSure(action: Change, title: string, count: number): Promise<boolean> {
-  return confirm(title, WHAT[action], `${VERB[action]} ${countOf(count)}`, action === 'discard' || count > 1)
+function isSure(action: Change, title: string, count: number, scope?: Scope): Promise<boolean> {
+  const isDangerous = action === 'discard' || count > 1
+  return confirm(title, WHAT[action], `${VERB[action]} ${countOf(count)}`, isDangerous, scope)
 }
 
 interface Work {

@@ -1,19 +1,13 @@
 import { useEffect, useMemo } from 'preact/hooks'
-import type {
-  Browsing,
-  EventPage,
-  EventRow,
-  Overview,
-} from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { call } from '../kit/api.ts'
+import type { Browsing, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, zoneOf } from '../kit/now.tsx'
-import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
 import { visible } from '../kit/visible.ts'
-import { clearing, Filters, filtersHere } from './filters.tsx'
+import { clearing, Filters, selectionHere } from './filters.tsx'
+import { loadEvents } from './load-events.ts'
 
 /** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */
 interface Row extends EventRow {
@@ -54,19 +48,17 @@ interface EventsPageProps {
   readonly overview: Overview
 }
 
+function toRow(row: EventRow): Row {
+  return { ...row, dueAt: row.dueInMs === undefined ? undefined : Date.now() + row.dueInMs }
+}
+
 /** Lists pending or active events, read-only because their processes own them. */
 export function EventsPage({ state, overview: { now, browsing } }: EventsPageProps) {
   const isPending = state === 'pending'
-  const paged = usePaged<Row>(async (after, signal) => {
-    const query = { ...filtersHere(), state, after, limit: PAGE_ROWS }
-    const { events, next } = await call<EventPage>('api/events', { query, signal })
-    const at = Date.now()
-    const rows = events.map(row => ({
-      ...row,
-      dueAt: row.dueInMs === undefined ? undefined : at + row.dueInMs,
-    }))
-    return { rows, next }
-  })
+  const paged = usePaged(
+    () => selectionHere.value,
+    ({ filter }, after, signal) => loadEvents('api/events', { ...filter, state, after }, signal, toRow),
+  )
   // Reloads with each overview while the list is at its top.
   useEffect(() => {
     if (paged.ready.peek() && paged.place.top === 0) paged.reload()

@@ -1,50 +1,61 @@
+import { computed, type ReadonlySignal } from '@preact/signals'
 import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { Field } from '../kit/field.tsx'
 import { route, setQuery } from '../kit/route.ts'
+import type { Selection } from '../kit/selection.ts'
 
-const NAMES = ['type', 'error', 'text', 'id', 'namespace'] as const
+const LABELS = {
+  type: 'Type',
+  error: 'Error',
+  text: 'Id, type or namespace',
+  id: 'Event id',
+  namespace: 'Namespace',
+} as const
+type Name = keyof typeof LABELS
+const NAMES = Object.keys(LABELS) as readonly Name[]
 
-/** Shows fields for the filters that the inbox supports. An exact id always works. */
+export type EventSelection = Selection<LetterFilter>
+
+/** What the address selects. With filters, the order is always newest first, as in the indexes. */
+export const selectionHere: ReadonlySignal<EventSelection> = computed(() => {
+  const { query } = route.value
+  const set = NAMES.map(name => [name, query.get(name) ?? ''] as const).filter(([, value]) => value !== '')
+  return {
+    filter: Object.fromEntries(set),
+    order: set.length === 0 && query.get('order') === 'oldest' ? 'oldest' : '',
+    words: set.map(([name, value]) => [LABELS[name], value] as const),
+    address: query.toString(),
+  }
+})
+
+/** Shows fields for the filters that the inbox supports, and for any other in the address. */
 export function Filters({
   filters,
 }: {
   readonly filters: readonly (Browsing['filters'][number] | 'error')[]
 }) {
+  const { filter } = selectionHere.value
+  const offered: readonly Name[] = [...filters, ...(filters.includes('text') ? [] : BY_NAME)]
   return (
     <search class="fields">
-      {filters.includes('type') && <Filter name="type" label="Type" />}
-      {filters.includes('error') && <Filter name="error" label="Error" />}
-      {filters.includes('text') ? (
-        <Filter name="text" label="Id, type or namespace" />
-      ) : (
-        <>
-          <Filter name="id" label="Event id" />
-          <Filter name="namespace" label="Namespace" />
-        </>
-      )}
+      {NAMES.filter(name => offered.includes(name) || filter[name] !== undefined).map(name => (
+        <Filter key={name} name={name} />
+      ))}
     </search>
   )
 }
 
-/** Returns the filters in the address. A namespace counts only with an id. */
-export function filtersHere(): LetterFilter {
-  const { query } = route.value
-  const entries = NAMES.map(name => [name, query.get(name) ?? ''] as const)
-  const found: LetterFilter = Object.fromEntries(entries.filter(([, value]) => value !== ''))
-  if (found.id !== undefined) return found
-  const { namespace: _, ...rest } = found
-  return rest
-}
+const BY_NAME = ['id', 'namespace'] as const
 
 /** Returns a function that clears the filters; undefined if there are none. */
 export function clearing(): (() => void) | undefined {
-  if (Object.keys(filtersHere()).length === 0) return undefined
+  if (selectionHere.value.words.length === 0) return undefined
   return () => setQuery(Object.fromEntries(NAMES.map(name => [name, ''])))
 }
 
-function Filter({ name, label }: { readonly name: (typeof NAMES)[number]; readonly label: string }) {
+function Filter({ name }: { readonly name: Name }) {
   return (
-    <Field label={label}>
+    <Field label={LABELS[name]}>
       <input
         type="search"
         name={name}

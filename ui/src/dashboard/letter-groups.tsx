@@ -26,8 +26,10 @@ export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGrou
   useEffect(() => {
     if (turn > 1) groups.reload()
   }, [turn])
-  const redrive = async ({ error, count }: LetterGroup) => {
-    if (await changeMatching('redrive', { error }, { failedBy, known: count })) onChanged()
+  // Counts them again: more may have failed since, and the question names their number.
+  const redrive = async ({ error }: LetterGroup) => {
+    const words = [['Error', error === '' ? 'without a class' : error]] as const
+    if (await changeMatching('redrive', { filter: { error }, words }, { failedBy })) onChanged()
   }
   const known = groups.data.value
   if (known?.length === 0 && groups.error.value === undefined) return null

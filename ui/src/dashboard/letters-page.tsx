@@ -1,6 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import type { EventPage, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { call } from '../kit/api.ts'
+import type { EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { formatCount } from '../kit/format-count.ts'
@@ -9,14 +8,14 @@ import { KeysHint } from '../kit/keys-hint.tsx'
 import { Loading } from '../kit/loading.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, zoneOf } from '../kit/now.tsx'
-import { PAGE_ROWS } from '../kit/page-window.ts'
 import { type Paged, usePaged } from '../kit/paged.ts'
-import { go, hrefOf, route, setQuery } from '../kit/route.ts'
+import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { visible } from '../kit/visible.ts'
 import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
-import { clearing, Filters, filtersHere } from './filters.tsx'
+import { clearing, type EventSelection, Filters, selectionHere } from './filters.tsx'
 import { inOneLine } from './in-one-line.ts'
 import { LetterGroups } from './letter-groups.tsx'
+import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
 
 const COLUMNS: readonly Column<EventRow>[] = [
@@ -48,12 +47,17 @@ const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const fresh = useNewLetters(overview)
-  const paged = usePaged<EventRow>(loadPage, (pages, isFirst) => {
-    if (isFirst) fresh.isShown(pages.view().rows)
-    // A new list drops selected letters that it does not contain, so that hidden ones stay unchanged.
-    const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
-    if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
-  })
+  const paged = usePaged<EventRow, EventSelection>(
+    () => selectionHere.value,
+    ({ filter, order }, after, signal) =>
+      loadEvents('api/letters', { ...filter, order, after }, signal, row => row),
+    (pages, isFirst) => {
+      if (isFirst) fresh.isShown(pages.view().rows)
+      // A new list drops selected letters that it does not contain, so that hidden ones stay unchanged.
+      const keys = isFirst ? pages.view().rows.map(({ key }) => key) : undefined
+      if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
+    },
+  )
   if (overview === undefined) return <Loading />
   const canChange = overview.role === 'admin'
   return (
@@ -77,8 +81,10 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
   )
 }
 
+type Letters = Paged<EventRow, EventSelection>
+
 interface LetterListProps {
-  readonly paged: Paged<EventRow>
+  readonly paged: Letters
   /** Undefined if the user may not change letters. */
   readonly selected: Signal<ReadonlySet<string>> | undefined
 }
@@ -109,7 +115,7 @@ function LetterList({ paged, selected }: LetterListProps) {
           place={paged.place}
           rowKey={row => row.key}
           current={current.value}
-          sort={{ key: 'failedAt', descending: orderHere() !== 'oldest' }}
+          sort={{ key: 'failedAt', descending: paged.of.value?.order !== 'oldest' }}
           {...(clear === undefined && {
             onSort: ({ descending }) => setQuery({ order: descending ? '' : 'oldest' }),
           })}
@@ -130,7 +136,7 @@ function LetterList({ paged, selected }: LetterListProps) {
 }
 
 function useLetterKeys(
-  paged: Paged<EventRow>,
+  paged: Letters,
   selected: LetterListProps['selected'],
   current: Signal<string | undefined>,
 ): void {
@@ -149,39 +155,30 @@ function useLetterKeys(
   })
 }
 
-async function loadPage(after: string | undefined, signal: AbortSignal) {
-  const query = { ...filtersHere(), order: orderHere(), after, limit: PAGE_ROWS }
-  let page = await call<EventPage>('api/letters', { query, signal })
-  // Each request searches a limited number of letters, so matches may follow an empty page.
-  while (page.events.length === 0 && page.next !== undefined)
-    page = await call<EventPage>('api/letters', { query: { ...query, after: page.next }, signal })
-  return { rows: page.events, next: page.next }
-}
-
-/** Returns the order in the address. With filters it is always newest first, as in the indexes. */
-function orderHere(): string {
-  return clearing() !== undefined ? '' : (route.value.query.get('order') ?? '')
-}
-
 function Actions({
   paged,
   selected,
   overview: { now, stats },
 }: {
-  readonly paged: Paged<EventRow>
+  readonly paged: Letters
   readonly selected: Signal<ReadonlySet<string>>
   readonly overview: Overview
 }) {
   const keys = [...selected.value]
-  const isFiltered = clearing() !== undefined
-  const isBusy = isChanging()
+  const of = paged.of.value
+  const isFiltered = of !== undefined && of.words.length > 0
+  // Rows of an earlier filter may still be shown while those of a new one load.
+  const isReady = of !== undefined && paged.isCurrent() && !isChanging()
   const { rows, count } = paged.list.value
-  const canSome = keys.length > 0 && !isBusy
-  const canAll = count > 0 && !isBusy
+  const canSome = keys.length > 0 && isReady
+  const canAll = count > 0 && isReady
   const some = (action: Change) => void change(paged, selected, action, keys)
   const all = async (action: Change) => {
-    const known = isFiltered || count > stats.dead ? undefined : stats.dead
-    if (!(await changeMatching(action, filtersHere(), { failedBy: lastShown(rows, now), known }))) return
+    if (of === undefined) return
+    const failedBy = lastShown(rows, now)
+    // The overview has counted the letters that failed by its time.
+    const known = isFiltered || failedBy > now || count > stats.dead ? undefined : stats.dead
+    if (!(await changeMatching(action, of, { failedBy, known }))) return
     selected.value = new Set()
     paged.reload()
   }
@@ -210,7 +207,7 @@ function lastShown(rows: readonly EventRow[], now: number): number {
 }
 
 async function change(
-  paged: Paged<EventRow>,
+  paged: Letters,
   selected: Signal<ReadonlySet<string>>,
   action: Change,
   keys: readonly string[],

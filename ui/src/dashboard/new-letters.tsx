@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventPage, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
-import { filtersHere } from './filters.tsx'
+import { selectionHere } from './filters.tsx'
 
 const MOST = 50
 
@@ -27,7 +27,7 @@ export function useNewLetters(overview: Overview | undefined): Fresh {
     const isFirst = before.current === ''
     before.current = state
     if (isFirst || state === '' || shown.current === undefined) return
-    const query = { ...filtersHere(), limit: MOST }
+    const query = { ...selectionHere.peek().filter, limit: MOST }
     call<EventPage>('api/letters', { query }).then(
       ({ events }) => (count.value = countNew(events, shown.current ?? [])),
       // The overview shows that the server does not respond.

@@ -5,12 +5,12 @@ import { commandOf } from './command-of.ts'
 import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { isTimeKnown } from './emulator-clock.ts'
-import { clearing, Filters, filterHere } from './filters.tsx'
+import { clearing, Filters, isTextTooShort, selectionHere } from './filters.tsx'
 
 export function DeliveriesPage() {
   const list = useHeldList()
   const isPainted = useSignal(false)
-  const isReady = list.live.ready.value && isTimeKnown.value
+  const isReady = list.live.ready.value && isTimeKnown.value && !isTextTooShort(selectionHere())
   // The chart loads its data after the rows are painted.
   useEffect(() => {
     isPainted.value = isReady
@@ -21,14 +21,14 @@ export function DeliveriesPage() {
         <h1>Deliveries</h1>
         <div class="bar push">
           <Fresh live={list.live} />
-          <CopyButton label="Copy command" text={() => commandOf(['list'], filterHere())} />
+          <CopyButton label="Copy command" text={() => commandOf(['list'], selectionHere().filter)} />
           <button type="button" aria-pressed={list.isPaused} onClick={() => list.pause(!list.isPaused)}>
             {list.isPaused ? 'Resume' : 'Pause'}
           </button>
         </div>
       </div>
       <Filters />
-      {isPainted.value ? <DeliveryChart /> : <StatsChart stats={undefined} />}
+      {isPainted.value && isReady ? <DeliveryChart /> : <StatsChart stats={undefined} />}
       <DeliveryList caption="Deliveries" list={list} clear={clearing()}>
         <Empty />
       </DeliveryList>

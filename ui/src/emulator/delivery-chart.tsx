@@ -6,7 +6,7 @@ import { spanOf } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { filterHere, periodHere } from './filters.tsx'
+import { periodHere, selectionHere } from './filters.tsx'
 import { STATES } from './states.ts'
 
 const EVERY_MS = 5000
@@ -60,7 +60,7 @@ function barsFor({ buckets, widthMs }: StatsView): readonly Bar[] {
 }
 
 async function loadStats(signal: AbortSignal): Promise<StatsView> {
-  const { from, ...filter } = filterHere()
+  const { from, ...filter } = selectionHere().filter
   const now = emulatorNow.peek()
   const first = from ?? (await oldestOf(filter, signal)) ?? new Date(now).toISOString()
   const { start, end, count } = barsOf(Math.min(Date.parse(first), now - LEAST_MS), now)

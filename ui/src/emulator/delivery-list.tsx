@@ -13,7 +13,6 @@ import { go, setQuery } from '../kit/route.ts'
 import { toast } from '../kit/toasts.tsx'
 import { visible } from '../kit/visible.ts'
 import { DELIVERY_COLUMNS } from './delivery-columns.tsx'
-import { orderHere } from './filters.tsx'
 import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
 import { replay } from './replay.ts'
 
@@ -92,7 +91,7 @@ export function DeliveryList({ caption, list: { live, onScrolled }, clear, child
           place={live.place}
           rowKey={row => row.id}
           current={current.value}
-          sort={{ key: 'at', descending: orderHere() === 'newest' }}
+          sort={{ key: 'at', descending: live.of.value?.order !== 'oldest' }}
           onSort={({ descending }) => setQuery({ order: descending ? '' : 'oldest' })}
           onView={live.show}
           onScrolled={onScrolled}

@@ -1,5 +1,6 @@
 import { Field } from '../kit/field.tsx'
 import { route, setQuery } from '../kit/route.ts'
+import type { Selection } from '../kit/selection.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { STATES } from './states.ts'
 
@@ -12,18 +13,33 @@ const PERIODS: Readonly<Record<string, number>> = {
 }
 /** Shortest text that the trigram index can find. */
 const MIN_TEXT = 3
-const PASSED_ON = ['workspace', 'category', 'type', 'state', 'status', 'event', 'message', 'text'] as const
+export const LABELS = {
+  state: 'State',
+  category: 'Category',
+  type: 'Type',
+  kind: 'Kind',
+  status: 'Status',
+  workspace: 'Workspace',
+  event: 'Event id',
+  message: 'Message id',
+  text: 'Text in the event',
+  period: 'Time',
+} as const
+type Name = keyof typeof LABELS
+const NAMES = Object.keys(LABELS) as readonly Name[]
 
-/** Returns the filters in the address for the API, without a text too short for the index. */
-export function filterHere(): Readonly<Record<string, string>> {
+/** Returns what the address selects. A period ends now, by the emulator's time. */
+export function selectionHere(): Selection {
   const { query } = route.value
-  const entries = PASSED_ON.flatMap(name => {
-    const value = query.get(name) ?? ''
-    return value === '' || (name === 'text' && isTextTooShort()) ? [] : [[name, value] as const]
-  })
+  const set = NAMES.map(name => [name, query.get(name) ?? ''] as const).filter(([, value]) => value !== '')
   const ms = periodHere()?.ms
   const from = ms === undefined ? {} : { from: new Date(emulatorNow.peek() - ms).toISOString() }
-  return { ...Object.fromEntries(entries), ...from }
+  return {
+    filter: { ...Object.fromEntries(set.filter(([name]) => name !== 'period')), ...from },
+    order: query.get('order') === 'oldest' ? 'oldest' : '',
+    words: set.map(([name, value]) => [LABELS[name], value] as const),
+    address: query.toString(),
+  }
 }
 
 /** Returns the period in the address. */
@@ -33,21 +49,17 @@ export function periodHere(): { readonly name: string; readonly ms: number } | u
   return ms === undefined ? undefined : { name, ms }
 }
 
-/** Returns the order in the address for the API. */
-export function orderHere(): 'newest' | 'oldest' {
-  return route.value.query.get('order') === 'oldest' ? 'oldest' : 'newest'
-}
-
 /** Returns a function that clears the filters; undefined if none is set. A state set by the page does not count. */
 export function clearing(withState = true): (() => void) | undefined {
-  const names = [...PASSED_ON, 'period'].filter(name => withState || name !== 'state')
+  const names = NAMES.filter(name => withState || name !== 'state')
   if (names.every(name => (route.value.query.get(name) ?? '') === '')) return undefined
   return () => setQuery(Object.fromEntries(names.map(name => [name, ''])))
 }
 
-export function isTextTooShort(): boolean {
-  const length = [...(route.value.query.get('text') ?? '')].length
-  return length > 0 && length < MIN_TEXT
+/** Returns whether the text is too short to be searched for, so that nothing matches. */
+export function isTextTooShort({ filter }: Selection): boolean {
+  const { text = '' } = filter
+  return text !== '' && [...text].length < MIN_TEXT
 }
 
 export function Filters({ withState = true }: { readonly withState?: boolean }) {
@@ -55,37 +67,39 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
   return (
     <search class="stack tight">
       <div class="fields">
-        {withState && <Choice name="state" label="State" options={Object.keys(STATES)} />}
-        <Choice name="category" label="Category" options={CATEGORIES} />
-        <Text name="type" label="Type" placeholder="order.*" />
-        <Text name="status" label="Status" />
-        <Text name="workspace" label="Workspace" />
-        <Choice name="period" label="Time" options={Object.keys(PERIODS)} />
-        <Text name="text" label="Text in the event" />
+        {withState && <Choice name="state" options={Object.keys(STATES)} />}
+        <Choice name="category" options={CATEGORIES} />
+        <Text name="type" placeholder="order.*" />
+        <Text name="status" />
+        <Text name="workspace" />
+        <Choice name="period" options={Object.keys(PERIODS)} />
+        <Text name="text" />
+        {/* Set by links. */}
+        {LINKED.map(name => (route.value.query.get(name) ?? '') !== '' && <Text key={name} name={name} />)}
         {clear !== undefined && (
           <button type="button" onClick={clear}>
             Clear
           </button>
         )}
       </div>
-      {isTextTooShort() && (
-        <p class="note wait">Text needs three characters or more. Until then, it is ignored.</p>
+      {isTextTooShort(selectionHere()) && (
+        <p class="note wait">Text needs three characters or more. Fewer match nothing.</p>
       )}
     </search>
   )
 }
 
+const LINKED = ['kind', 'event', 'message'] as const
 const SIZES: Readonly<Record<string, number>> = { status: 4, workspace: 8 }
 
 interface TextProps {
-  readonly name: string
-  readonly label: string
+  readonly name: Name
   readonly placeholder?: string
 }
 
-function Text({ name, label, placeholder }: TextProps) {
+function Text({ name, placeholder }: TextProps) {
   return (
-    <Field label={label}>
+    <Field label={LABELS[name]}>
       <input
         type="search"
         name={name}
@@ -99,14 +113,13 @@ function Text({ name, label, placeholder }: TextProps) {
 }
 
 interface ChoiceProps {
-  readonly name: string
-  readonly label: string
+  readonly name: Name
   readonly options: readonly string[]
 }
 
-function Choice({ name, label, options }: ChoiceProps) {
+function Choice({ name, options }: ChoiceProps) {
   return (
-    <Field label={label}>
+    <Field label={LABELS[name]}>
       <select
         name={name}
         value={route.value.query.get(name) ?? ''}

@@ -2,11 +2,12 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { keptHere } from '../kit/kept-here.ts'
-import type { PageWindow } from '../kit/page-window.ts'
+import type { PageOf, PageWindow } from '../kit/page-window.ts'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { type Paged, usePaged } from '../kit/paged.ts'
+import type { Selection } from '../kit/selection.ts'
 import { api } from './api.ts'
-import { filterHere, orderHere } from './filters.tsx'
+import { isTextTooShort, selectionHere } from './filters.tsx'
 import { useNotices } from './live.ts'
 import { mergeDeliveries } from './merge-deliveries.ts'
 
@@ -16,7 +17,7 @@ const MAX_FRESH = 1000
 const MAX_ARRIVED = 5000
 const LOOK_MS = 10_000
 
-export interface LiveDeliveries extends Omit<Paged<DeliveryView>, 'change'> {
+export interface LiveDeliveries extends Omit<Paged<DeliveryView, Selection>, 'change'> {
   /** Number of new deliveries held back; `Infinity` if uncounted. */
   readonly fresh: Signal<number>
 }
@@ -41,7 +42,8 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   const live = useMemo(liveHere, [])
   const merge = (pages: PageWindow<DeliveryView>, changed: readonly DeliveryView[], isHeld: boolean) => {
     const { newest } = live
-    const options = { filter: filterHere(), oldestFirst: orderHere() === 'oldest', held: isHeld, newest }
+    const { filter, order } = paged.of.peek() ?? selectionHere()
+    const options = { filter, oldestFirst: order === 'oldest', held: isHeld, newest }
     const waiting = mergeDeliveries(pages, changed, options)
     for (const { id } of changed) live.fresh.delete(id)
     for (const { id } of waiting) live.fresh.add(id)
@@ -53,7 +55,7 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
     live.fresh.clear()
     fresh.value = Number.POSITIVE_INFINITY
   }
-  const paged = usePaged<DeliveryView>(loadDeliveries, (pages, isFirst) => {
+  const paged = usePaged<DeliveryView, Selection>(selectionHere, loadDeliveries, (pages, isFirst) => {
     const { arrived } = live
     live.arrived = []
     if (isFirst) {
@@ -67,8 +69,9 @@ export function useLiveDeliveries(held: () => boolean): LiveDeliveries {
   })
   /** Checks whether deliveries arrived while the user was elsewhere, without counting them. */
   const lookForNewer = async () => {
-    const page = await loadDeliveries(undefined, AbortSignal.timeout(LOOK_MS), 1).catch(() => undefined)
-    if ((page?.rows[0]?.seq ?? 0) > live.newest && orderHere() === 'newest') loseCount()
+    const here = selectionHere()
+    const page = await loadDeliveries(here, undefined, AbortSignal.timeout(LOOK_MS), 1).catch(() => undefined)
+    if ((page?.rows[0]?.seq ?? 0) > live.newest && here.order === '') loseCount()
   }
   const changes = usePerFrame((deliveries: readonly DeliveryView[]) => {
     if (paged.isLoading()) live.arrived = [...live.arrived, ...deliveries].slice(-MAX_ARRIVED)
@@ -89,8 +92,14 @@ function liveHere(): Live {
   return Object.assign(value, { fresh: new Set(), arrived: [], isLeft: isOld })
 }
 
-async function loadDeliveries(after: string | undefined, signal: AbortSignal, limit = PAGE_ROWS) {
-  const query = { ...filterHere(), order: orderHere(), limit, after }
+async function loadDeliveries(
+  of: Selection,
+  after: string | undefined,
+  signal: AbortSignal,
+  limit = PAGE_ROWS,
+): Promise<PageOf<DeliveryView>> {
+  if (isTextTooShort(of)) return { rows: [], next: undefined }
+  const query = { ...of.filter, order: of.order, limit, after }
   const { deliveries, next } = await api<{ deliveries: readonly DeliveryView[]; next: string | null }>(
     'deliveries',
     { query, signal },

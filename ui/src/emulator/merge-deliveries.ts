@@ -57,9 +57,9 @@ function cursorOf({ seq }: DeliveryView): string {
 /** Returns whether a delivery matches a filter. */
 function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>>): boolean {
   if (filter['text'] !== undefined) return false
-  const { workspace, category, type, state, event, message, lastStatus, createdAt } = delivery
+  const { workspace, category, type, kind, state, event, message, lastStatus, createdAt } = delivery
   const fields: Readonly<Record<string, string>> = {
-    ...{ workspace, category, type, state, event },
+    ...{ workspace, category, type, kind, state, event },
     message: message ?? '',
     status: String(lastStatus ?? ''),
   }

@@ -8,11 +8,12 @@ import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { PAGE_ROWS } from '../kit/page-window.ts'
 import { usePaged } from '../kit/paged.ts'
 import { hrefOf, setQuery } from '../kit/route.ts'
+import type { Selection } from '../kit/selection.ts'
 import { attempt } from '../kit/toasts.tsx'
 import { visible } from '../kit/visible.ts'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { orderHere } from './filters.tsx'
+import { selectionHere } from './filters.tsx'
 import { useNotices } from './live.ts'
 
 const STATES = ['sent', 'delivered', 'read', 'failed'] as const
@@ -61,7 +62,7 @@ const COLUMNS: readonly Column<MessageView>[] = [
 
 /** Lists messages of `POST /v1/messages` and inbound ones, and advances them. */
 export function MessagesPage() {
-  const paged = usePaged<MessageView>(loadMessages)
+  const paged = usePaged(selectionHere, loadMessages)
   const { count, ...list } = paged.list.value
   const error = paged.error.value
   useNotices(({ event }) => {
@@ -92,7 +93,7 @@ export function MessagesPage() {
           turn={paged.turn.value}
           place={paged.place}
           rowKey={({ id }) => id}
-          sort={{ key: 'at', descending: orderHere() === 'newest' }}
+          sort={{ key: 'at', descending: paged.of.value?.order !== 'oldest' }}
           onSort={({ descending }) => setQuery({ order: descending ? '' : 'oldest' })}
           onView={paged.show}
         />
@@ -101,8 +102,8 @@ export function MessagesPage() {
   )
 }
 
-async function loadMessages(after: string | undefined, signal: AbortSignal) {
-  const query = { order: orderHere(), limit: PAGE_ROWS, after }
+async function loadMessages({ order }: Selection, after: string | undefined, signal: AbortSignal) {
+  const query = { order, limit: PAGE_ROWS, after }
   const { messages, next } = await api<{ messages: readonly MessageView[]; next: string | null }>(
     'messages',
     { query, signal },

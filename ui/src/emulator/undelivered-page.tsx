@@ -3,11 +3,12 @@ import type { BulkResult } from '../../../packages/emulator/src/api/emulator-api
 import { confirm } from '../kit/confirm.tsx'
 import { formatCount } from '../kit/format-count.ts'
 import { route, setQuery } from '../kit/route.ts'
+import type { Selection, Word } from '../kit/selection.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
-import { clearing, Filters, filterHere } from './filters.tsx'
+import { clearing, Filters, LABELS } from './filters.tsx'
 
 /** Lists undelivered events, and replays or discards them together. */
 export function UndeliveredPage() {
@@ -21,10 +22,12 @@ export function UndeliveredPage() {
 function Undelivered() {
   const list = useHeldList()
   const { live } = list
-  const isEmpty = live.list.value.count === 0
-  const isBusy = isUnderWay(TITLE.replay) || isUnderWay(TITLE.discard)
+  const of = live.of.value
+  // Rows of an earlier filter may still be shown while those of a new one load.
+  const isReady = live.isCurrent() && live.list.value.count > 0
+  const isBusy = isUnderWay('Counting') || isUnderWay(TITLE.replay) || isUnderWay(TITLE.discard)
   const all = async (action: 'replay' | 'discard') => {
-    if (await changeAll(action)) live.reload()
+    if (of !== undefined && (await changeAll(action, of))) live.reload()
   }
   return (
     <>
@@ -35,7 +38,7 @@ function Undelivered() {
           <button
             type="button"
             class="primary"
-            disabled={isEmpty || isBusy}
+            disabled={!isReady || isBusy}
             onClick={() => void all('replay')}
           >
             Replay all that match …
@@ -43,7 +46,7 @@ function Undelivered() {
           <button
             type="button"
             class="danger"
-            disabled={isEmpty || isBusy}
+            disabled={!isReady || isBusy}
             onClick={() => void all('discard')}
           >
             Discard all that match …
@@ -65,30 +68,24 @@ const TITLE = { replay: 'Replaying', discard: 'Discarding' } as const
 const VERB = { replay: 'Replay', discard: 'Discard' } as const
 const DONE = { replay: 'replayed', discard: 'discarded' } as const
 
-/** Counts matches, asks for confirmation, and works until all are done or the user stops it. */
-async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
-  const filter = filterHere()
+/** Counts what the list shows, asks for confirmation, and changes what was counted until the user stops it. */
+async function changeAll(action: 'replay' | 'discard', { filter, words }: Selection): Promise<boolean> {
   const post = (body: object) =>
     api<BulkResult>(`deliveries/${action}`, { method: 'POST', body: { filter, ...body } })
-  const matched = await runTask(
+  const counted = await runTask(
     'Counting',
-    async () => (await post({ dryRun: true })).matched,
-    count => (count === 0 ? 'No events match anymore.' : ''),
+    () => post({ dryRun: true }),
+    ({ matched }) => (matched === 0 ? 'No events match anymore.' : ''),
   )
-  if (matched === undefined || matched === 0) return false
-  const question = `${VERB[action]} ${countOf(matched)}?`
-  const text =
-    action === 'replay'
-      ? 'They are sent again, oldest first.'
-      : 'They are not sent again, and stay in the log.'
-  if (!(await confirm(question, text, `${VERB[action]} ${countOf(matched)}`, action === 'discard')))
-    return false
+  if (counted === undefined || counted.next === null) return false
+  const { matched, next } = counted
+  if (!(await isSure(action, matched, words))) return false
   const work = async ({ signal, progress }: TaskControl) => {
     let done = 0
-    let after: string | null = null
+    let after: string | null = next
     do {
       progress(done, matched)
-      const result: BulkResult = await post({ limit: PER_CALL, ...(after !== null && { after }) })
+      const result: BulkResult = await post({ limit: PER_CALL, after })
       done += result.done
       after = result.next
     } while (after !== null && !signal.aborted)
@@ -96,6 +93,20 @@ async function changeAll(action: 'replay' | 'discard'): Promise<boolean> {
   }
   const said = (done: number) => `${countOf(done)} ${DONE[action]}.`
   return (await runTask(TITLE[action], work, said, commandOf([action], filter))) !== undefined
+}
+
+function isSure(action: 'replay' | 'discard', count: number, words: readonly Word[]): Promise<boolean> {
+  const text =
+    action === 'replay'
+      ? 'They are sent again, oldest first.'
+      : 'They are not sent again, and stay in the log.'
+  const what = `${VERB[action]} ${countOf(count)}`
+  // The state is the page's own and no filter.
+  const scope = {
+    words: words.filter(([label]) => label !== LABELS.state),
+    whole: 'No filter is set: these are all undelivered events.',
+  }
+  return confirm(`${what}?`, text, what, action === 'discard', scope)
 }
 
 /** Deliveries per call, few enough for visible progress and a quick stop. */

@@ -1,9 +1,20 @@
 import { signal } from '@preact/signals'
+import { Fragment } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { Word } from './selection.ts'
+import { visible } from './visible.ts'
+
+/** What an action concerns: the filters, and what selects without one. */
+export interface Scope {
+  readonly words: readonly Word[]
+  /** Shown instead if there are no filters. */
+  readonly whole: string
+}
 
 interface Question {
   readonly title: string
   readonly text: string
+  readonly scope: Scope | undefined
   readonly action: string
   readonly danger: boolean
   readonly answer: (yes: boolean) => void
@@ -12,9 +23,15 @@ interface Question {
 const question = signal<Question | undefined>(undefined)
 
 /** Asks before an action. `action` is the button's label, with the number of affected items. */
-export function confirm(title: string, text: string, action: string, danger = false): Promise<boolean> {
+export function confirm(
+  title: string,
+  text: string,
+  action: string,
+  danger = false,
+  scope?: Scope,
+): Promise<boolean> {
   return new Promise(answer => {
-    question.value = { title, text, action, danger, answer }
+    question.value = { title, text, scope, action, danger, answer }
   })
 }
 
@@ -35,6 +52,7 @@ export function ConfirmDialog() {
   return (
     <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onClose={() => answer(false)}>
       <h2 id="confirm-title">{asked.title}</h2>
+      {asked.scope !== undefined && <ScopeList {...asked.scope} />}
       <p>{asked.text}</p>
       <div class="bar">
         {/* First, so that it gets the focus if the action cannot be undone. */}
@@ -51,5 +69,20 @@ export function ConfirmDialog() {
         </button>
       </div>
     </dialog>
+  )
+}
+
+/** Names the filters. */
+function ScopeList({ words, whole }: Scope) {
+  if (words.length === 0) return <p>{whole}</p>
+  return (
+    <dl class="facts">
+      {words.map(([label, value]) => (
+        <Fragment key={label}>
+          <dt>{label}</dt>
+          <dd class="mono">{visible(value)}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }

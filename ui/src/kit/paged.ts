@@ -5,10 +5,15 @@ import { useEarlyEffect } from './early-effect.ts'
 import { keptHere } from './kept-here.ts'
 import { Loader } from './loader.ts'
 import { type PageOf, type PageRequest, PageWindow, type RowsHeld } from './page-window.ts'
+import type { Selection } from './selection.ts'
 
 /** A list that loads page by page and holds some pages. */
-export interface Paged<Row> {
+export interface Paged<Row, Of extends Selected = Selected> {
   readonly list: Signal<RowsHeld<Row>>
+  /** The selection that the rows belong to. Undefined while there are none to show. */
+  readonly of: Signal<Of | undefined>
+  /** Returns whether the rows belong to what the address selects, and not to what it selected before. */
+  readonly isCurrent: () => boolean
   readonly error: Signal<Error | undefined>
   /** `true` once the first page has loaded. */
   readonly ready: Signal<boolean>
@@ -25,8 +30,12 @@ export interface Paged<Row> {
   readonly change: (change: (pages: PageWindow<Row>) => void) => void
 }
 
-interface State<Row> extends ListPlace {
+type Selected = Pick<Selection, 'address'>
+
+interface State<Row, Of> extends ListPlace {
   pages: PageWindow<Row>
+  /** The selection of `pages`. */
+  of: Of | undefined
   /** The rows in view. */
   view: readonly [first: number, last: number]
   /** `true` if a reload was requested during a load. */
@@ -38,52 +47,64 @@ interface State<Row> extends ListPlace {
 }
 
 /**
- * Loads the first page, and again whenever a signal changes that `load` reads before its first `await`. Calls `onPage`
- * for each loaded page before it is shown.
+ * Loads the first page of what `select` returns, and again whenever a signal changes that it reads. Calls `onPage` for
+ * each loaded page before it is shown. If the first page of another selection cannot be loaded, no rows are shown.
  */
-export function usePaged<Row>(
-  load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<Row>>,
+export function usePaged<Row, Of extends Selected>(
+  select: () => Of,
+  load: (of: Of, after: string | undefined, signal: AbortSignal) => Promise<PageOf<Row>>,
   onPage?: (pages: PageWindow<Row>, isFirst: boolean) => void,
-): Paged<Row> {
+): Paged<Row, Of> {
   const list = useSignal<RowsHeld<Row>>({ rows: [], offset: 0, count: 0, hasMore: false })
+  const shown = useSignal<Of | undefined>(undefined)
   const ready = useSignal(false)
   const turn = useSignal(0)
   const asked = useSignal(0)
   const loader = useMemo(() => new Loader(), [])
-  const state = useMemo(() => stateHere<Row>(), [])
-  const latest = useRef({ load, onPage })
-  latest.current = { load, onPage }
+  const state = useMemo(() => stateHere<Row, Of>(), [])
+  const latest = useRef({ select, load, onPage })
+  latest.current = { select, load, onPage }
   const publish = () => {
     list.value = state.pages.view()
+    shown.value = state.of
   }
-  const fetchPage = (request: PageRequest, pages: PageWindow<Row>) =>
+  const fetchPage = (request: PageRequest, pages: PageWindow<Row>, of: Of) =>
     loader.run(
-      signal => latest.current.load(request.after, signal),
+      signal => latest.current.load(of, request.after, signal),
       page => {
         pages.put(request, page)
         const isFirst = state.pages !== pages
-        if (isFirst) Object.assign(state, { pages, view: [0, 0], start: 0, isResumed: false })
+        if (isFirst) Object.assign(state, { pages, of, view: [0, 0], start: 0, isResumed: false })
         if (isFirst || !ready.peek()) turn.value++
         latest.current.onPage?.(pages, isFirst)
         ready.value = true
         fill()
       },
-      () => state.isStale && reload(),
+      () => {
+        if (state.of !== undefined && state.of.address !== of.address) {
+          Object.assign(state, { pages: new PageWindow(), of: undefined, view: [0, 0], start: 0 })
+          publish()
+        }
+        if (state.isStale) reload()
+      },
     )
   /** Loads the next page missing from the view, if any. */
   const fill = () => {
-    const { pages, view } = state
+    const { pages, view, of } = state
     pages.keepNear(...view)
     publish()
     const request = pages.missing(...view)
-    if (request !== undefined && !loader.isBusy && !state.isStale) fetchPage(request, pages)
+    if (of !== undefined && request !== undefined && !loader.isBusy && !state.isStale)
+      fetchPage(request, pages, of)
   }
   useEarlyEffect(() => {
     asked.value
+    const of = latest.current.select()
     state.isStale = false
-    const left = state.isResumed && !ready.peek() ? state.pages.missing(...state.view) : undefined
-    if (left !== undefined) fetchPage(left, state.pages)
-    else fetchPage({ index: 0, after: undefined }, new PageWindow())
+    const isSame = state.of?.address === of.address
+    const left = state.isResumed && isSame && !ready.peek() ? state.pages.missing(...state.view) : undefined
+    if (left !== undefined && state.of !== undefined) fetchPage(left, state.pages, state.of)
+    else fetchPage({ index: 0, after: undefined }, new PageWindow(), of)
     return () => loader.stop()
   })
   const reload = () => {
@@ -92,6 +113,8 @@ export function usePaged<Row>(
   }
   return {
     list,
+    of: shown,
+    isCurrent: () => shown.value?.address === select().address,
     error: loader.error,
     ready,
     turn,
@@ -113,16 +136,17 @@ export function usePaged<Row>(
 }
 
 /** Returns this history entry's state of the list, without rows, or a new state. */
-function stateHere<Row>(): State<Row> {
+function stateHere<Row, Of>(): State<Row, Of> {
   const fresh = () => ({
     pages: new PageWindow<Row>(),
+    of: undefined,
     view: [0, 0] as const,
     isStale: false,
     start: 0,
     top: 0,
     isResumed: false,
   })
-  const { value, isOld } = keptHere<State<Row>>('list', fresh)
+  const { value, isOld } = keptHere<State<Row, Of>>('list', fresh)
   value.start = value.top
   value.isResumed = isOld && value.top > 0
   value.pages.letGo()

@@ -21,42 +21,76 @@ export interface ListQuery extends LetterFilter {
 /** One page of events in a state, with the filters that the inbox can serve. */
 export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
   if (query.type !== undefined) requirePattern('type', query.type)
+  if (query.error !== undefined && query.state !== 'dead')
+    throw unsupported('errors of events that may run again')
+  if (query.order !== undefined && isFiltered(query))
+    throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
   if (isScanned(query)) return scan(parts, query)
+  if (query.id !== undefined) return findById(parts, query, query.id)
   const limit = Math.max(1, Math.min(query.limit ?? 100, MAX_LIMIT))
   const rows = await pageOf(parts.inbox, query, limit)
-  const next = query.id === undefined ? await nextOf(parts.inbox, query, rows, limit) : undefined
+  const next = await nextOf(parts.inbox, query, rows, limit)
   return { events: rows.map(row => toRow(row, parts)), ...(next !== undefined && { next }) }
 }
 
-/** Returns whether letters must be scanned: error class and namespace have no index, nor do types in a durable inbox. */
-function isScanned({ state, id, ...filters }: ListQuery): boolean {
-  const { type, error, namespace } = filters
-  return state === 'dead' && id === undefined && (type ?? error ?? namespace) !== undefined
+function isFiltered({ id, type, error, text, namespace }: ListQuery): boolean {
+  return (id ?? type ?? error ?? text ?? namespace) !== undefined
 }
 
-/** Scans the letters, newest first. A page may be empty without being the last. */
-async function scan(
-  parts: ResolvedDashboard,
-  { type, error, namespace, limit = MAX_LIMIT, ...query }: ListQuery,
-): Promise<EventPage> {
-  if (query.order !== undefined)
-    throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
+/**
+ * Returns whether rows must be scanned: error class and namespace have no index, nor do types in a durable inbox.
+ * Types of pending and active events are left to an index, because there may be a million of them.
+ */
+function isScanned({ state, id, type, error, namespace }: ListQuery): boolean {
+  if (id !== undefined) return false
+  return namespace !== undefined || (state === 'dead' && (type ?? error) !== undefined)
+}
+
+/** Finds an event by its key; without a namespace, also scans for those with its id in other namespaces. */
+async function findById(parts: ResolvedDashboard, query: ListQuery, id: string): Promise<EventPage> {
+  const { state, text, namespace, after } = query
+  if (after !== undefined) return scan(parts, query)
+  const byKey = {
+    ...{ state, id },
+    ...(text !== undefined && { text }),
+    ...(namespace !== undefined && { namespace }),
+  }
+  const rows = await pageOf(parts.inbox, byKey, 1)
+  const events = rows.map(row => toRow(row, parts)).filter(row => isWanted(query, row))
+  if (namespace !== undefined) return { events }
+  const others = await scan(parts, query)
+  return { ...others, events: [...events, ...others.events] }
+}
+
+/** Scans the events from the newest on. A page may be empty without being the last. */
+async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
+  const { limit = MAX_LIMIT, ...wanted } = query
+  const { state, text, type, id } = wanted
+  // The type of letters is compared here, because only some inboxes have an index for it.
+  const hasIndex = state !== 'dead' && id === undefined && type !== undefined
+  const indexed = { state, ...(text !== undefined && { text }), ...(hasIndex && { type }) }
   const events: EventRow[] = []
   let { after } = query
   for (let scanned = 0; scanned < MAX_SCANNED; ) {
-    const rows = await pageOf(parts.inbox, { ...query, after }, MAX_LIMIT)
+    const rows = await pageOf(parts.inbox, { ...indexed, after }, MAX_LIMIT)
     if (rows.length === 0) return { events }
     scanned += rows.length
     for (const row of rows) {
       after = row.cursor
       const shown = toRow(row, parts)
-      // Matches what the page shows: a filter must not tell what `redact` hides.
-      if (!matchesLetter({ type, error }, shown) || row.namespace !== (namespace ?? row.namespace)) continue
+      // An event with this id outside any namespace was found by its key.
+      if (!isWanted(wanted, shown) || (id !== undefined && shown.namespace === '')) continue
       events.push(shown)
       if (events.length >= limit) return { events, next: row.cursor }
     }
   }
   return { events, ...(after !== undefined && { next: after }) }
+}
+
+/** Compares a filter with what the page shows: it must not tell what `redact` hides. */
+function isWanted({ id, namespace, type, error }: ListQuery, row: EventRow): boolean {
+  if (namespace !== undefined && row.namespace !== namespace) return false
+  return (id === undefined || row.id === id) && matchesLetter({ type, error }, row)
 }
 
 /** Counts dead letters by error class, from a cursor on. */
@@ -134,8 +168,6 @@ async function pageOf(
     const letter = await inbox.deadLetters.get(key)
     return letter === undefined ? [] : [letter]
   }
-  if (order !== undefined)
-    throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
   if (inbox.browse === undefined || !states.includes(state)) throw unsupported(`the state ${state}`)
   const wanted = { ...(type !== undefined && { type }), ...(text !== undefined && { text }) }
   for (const name of Object.keys(wanted) as (keyof typeof wanted)[])

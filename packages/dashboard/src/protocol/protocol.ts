@@ -82,7 +82,7 @@ export interface RefusalCount {
   readonly detail?: string
 }
 
-/** Queries that the inbox supports. Every inbox finds an event by its id and namespace. */
+/** Queries that the inbox supports. Ids and namespaces can always be searched for. */
 export interface Browsing {
   /** States besides dead letters, which every inbox lists. */
   readonly states: readonly ('pending' | 'active')[]
@@ -90,9 +90,10 @@ export interface Browsing {
 }
 
 /**
- * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: `text`, and `type` of `api/events`, if
- * {@link Browsing} lists them; `type` and `error` of letters always; `id` and `namespace` for one event; `after` and
- * `limit` (200 at most). Letters also support `order=oldest`, without filters.
+ * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: the filters of {@link LetterFilter}, except
+ * `failedBy`; `after` and `limit` (200 at most). Letters also support `order=oldest`, without filters. A filter that the
+ * inbox cannot serve is refused, never ignored: `text`, and `type` of `api/events`, unless {@link Browsing} lists them;
+ * `error` of `api/events`. A page may be empty without being the last.
  */
 /** One page. `GET api/letters/{key}` returns a single {@link EventRow} with its body. */
 export interface EventPage {
@@ -151,14 +152,16 @@ export type ChangeRequest =
   | { readonly keys: readonly string[] }
   | { readonly matching: LetterFilter; readonly after?: string; readonly dryRun?: boolean }
 
-/** Same filters as in the query of `GET api/letters`. */
+/** Filters combine. The same ones select what a list shows, what `dryRun` counts, and what a change changes. */
 export interface LetterFilter {
   /** A type, a category such as `conversation.*`, or `*`. */
   readonly type?: string
   /** The class of the last error: `TypeError`. */
   readonly error?: string
+  /** Part of the id, type or namespace. */
   readonly text?: string
   readonly id?: string
+  /** The whole name; empty for events outside any namespace. */
   readonly namespace?: string
   /** Only letters that failed at or before this time. */
   readonly failedBy?: number

@@ -17,7 +17,7 @@ import type {
   ReplayOptions,
 } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
-import { readBulk } from './read-bulk.ts'
+import { formatPlace, readBulk } from './read-bulk.ts'
 import { readPage, readSelection } from './read-selection.ts'
 import { toReplay } from './replay.ts'
 
@@ -143,24 +143,17 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   /** Applies `act` to the oldest matching deliveries, in one transaction. */
   #forMatching(options: BulkOptions, act: (row: DeliveryRow) => boolean): BulkResult {
     const { storage, engine, clock } = this.#parts
-    const { filter, dryRun, limit, after, upTo } = readBulk(options, clock.now(), () => this.#newestSeq())
+    const { filter, dryRun, limit, place } = readBulk(options, clock.now(), () => this.#newestSeq())
     const matched = storage.query.count(filter)
-    if (dryRun) return { matched, done: 0, next: null }
-    const page = storage.query.page(filter, {
-      limit: limit + 1,
-      oldestFirst: true,
-      ...(after !== undefined && { after }),
-    })
-    const rows = page.filter(({ seq }) => seq <= upTo)
+    if (dryRun) return { matched, done: 0, next: matched === 0 ? null : formatPlace(place) }
+    const page = storage.query.page(filter, { limit: limit + 1, oldestFirst: true, after: place.after })
+    const rows = page.filter(({ seq }) => seq <= place.upTo)
     const acted = rows.slice(0, limit)
     const done = this.#write(() => acted.filter(act).length)
     setImmediate(() => engine.startDue())
     const last = acted.at(-1)
-    return {
-      matched,
-      done,
-      next: rows.length > acted.length && last !== undefined ? `${last.seq}.${upTo}` : null,
-    }
+    const hasMore = rows.length > acted.length && last !== undefined
+    return { matched, done, next: hasMore ? formatPlace({ ...place, after: last.seq }) : null }
   }
 
   /** Runs `work` in a transaction, and recounts if it fails. */

@@ -94,7 +94,7 @@ export interface BulkOptions {
   readonly dryRun?: boolean | undefined
   /** Default and maximum: 1,000. */
   readonly limit?: number | undefined
-  /** `next` of the previous call. */
+  /** `next` of the previous call. That of a `dryRun` changes what it counted, and nothing that matches since. */
   readonly after?: string | undefined
 }
 
@@ -104,7 +104,7 @@ export interface BulkResult {
   readonly matched: number
   /** Number of deliveries that this call replayed or discarded. */
   readonly done: number
-  /** Pass it as `after` to continue; null at the end. */
+  /** Pass it as `after` to continue; null at the end, or if nothing matches. */
   readonly next: string | null
 }
 

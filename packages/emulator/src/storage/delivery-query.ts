@@ -17,6 +17,8 @@ export interface DeliveryFilter {
   /** Start of the creation time, inclusive; `to` is exclusive. */
   readonly from?: number
   readonly to?: number
+  /** Latest end, inclusive. Deliveries that have not ended match too. */
+  readonly endedBy?: number
   /** Part of the event, ignoring case; at least three characters. */
   readonly text?: string
 }
@@ -120,6 +122,7 @@ function sqlOf(filter: DeliveryFilter): Sql {
   } else if (filter.type !== undefined && filter.type !== '*') add('d.type = ?', filter.type)
   if (filter.from !== undefined) add('d.created_at >= ?', filter.from)
   if (filter.to !== undefined) add('d.created_at < ?', filter.to)
+  if (filter.endedBy !== undefined) add('(d.ended_at IS NULL OR d.ended_at <= ?)', filter.endedBy)
   if (filter.text === undefined) return { from: 'deliveries d', where, values, seq: 'd.seq' }
   // Quotes make the text a phrase, in which the index's query language has no meaning.
   const phrase = `"${filter.text.replaceAll('"', '""')}"`

@@ -9,27 +9,23 @@ interface BulkParts {
   readonly emulator: EmulatorClient
   readonly terminal: Terminal
   readonly label: string
-  /** Number of deliveries. */
-  readonly count: number
+  /** Result of a `dryRun`: what it counted is changed, and nothing that matches since. */
+  readonly found: BulkResult
 }
 
-/** Replays or discards all matching deliveries page by page, until Ctrl-C. Resolves with their number. */
+/** Replays or discards the counted deliveries page by page, until Ctrl-C. Resolves with their number. */
 export async function bulk(verb: 'replay' | 'discard', filter: object, parts: BulkParts): Promise<number> {
-  const { emulator, terminal, label, count } = parts
-  const bar = terminal.progress(count, label)
+  const { emulator, terminal, label, found } = parts
+  const bar = terminal.progress(found.matched, label)
   let done = 0
-  let after: string | null | undefined
+  let after = found.next
   try {
-    do {
-      const page: BulkResult = await emulator.post(`/deliveries/${verb}`, {
-        filter,
-        limit: PAGE,
-        ...(after && { after }),
-      })
+    while (after !== null && !terminal.stop.aborted) {
+      const page: BulkResult = await emulator.post(`/deliveries/${verb}`, { filter, limit: PAGE, after })
       for (let i = 0; i < page.done; i++) bar.advance()
       done += page.done
       after = page.next
-    } while (after !== null && !terminal.stop.aborted)
+    }
   } finally {
     bar.stop()
   }

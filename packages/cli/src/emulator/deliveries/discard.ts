@@ -19,24 +19,26 @@ export function discard(ids: readonly string[], flags: DiscardFlags, terminal: T
     throw new UsageError('give delivery or event ids, --all, or a filter such as --type')
   }
   return withEmulator(flags, terminal, async emulator => {
-    const count = isBulk ? await countOf(filter, emulator) : ids.length
+    const found = isBulk ? await find(filter, emulator) : undefined
+    const count = found?.matched ?? ids.length
     if (flags.dryRun) {
       terminal.out(flags.json ? JSON.stringify({ matched: count }) : `${count} would be discarded`)
       return EXIT.ok
     }
     if (count > 0 && !(await confirmed(`Discard ${counted(count)}?`, flags, terminal))) return EXIT.failed
     const label = `Discarding ${counted(count)}`
-    const done = isBulk
-      ? await bulk('discard', filter, { emulator, terminal, label, count })
-      : await discardEach(ids, emulator)
+    const done =
+      found !== undefined
+        ? await bulk('discard', filter, { emulator, terminal, label, found })
+        : await discardEach(ids, emulator)
     terminal.out(flags.json ? JSON.stringify({ discarded: done }) : `${done} discarded`)
     return EXIT.ok
   })
 }
 
-/** Discards undelivered deliveries, unless the filter has a state. */
-async function countOf(filter: object, emulator: EmulatorClient): Promise<number> {
-  return (await emulator.post<BulkResult>('/deliveries/discard', { filter, dryRun: true })).matched
+/** Counts undelivered deliveries, unless the filter has a state. */
+function find(filter: object, emulator: EmulatorClient): Promise<BulkResult> {
+  return emulator.post('/deliveries/discard', { filter, dryRun: true })
 }
 
 async function discardEach(ids: readonly string[], emulator: EmulatorClient): Promise<number> {

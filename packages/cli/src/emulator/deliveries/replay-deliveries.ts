@@ -87,12 +87,13 @@ async function replayAll(
   emulator: EmulatorClient,
   terminal: Terminal,
 ): Promise<number> {
-  const { matched } = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
+  const found = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
+  const { matched } = found
   const isAsked = !dryRun && !yes && matched > 0
   // No terminal, no confirmation: a replay loses nothing.
   if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
   const label = `Replaying ${counted(matched)}`
-  const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, count: matched })
+  const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, found })
   if (json) terminal.out(JSON.stringify({ matched, replayed: done }))
   else terminal.out(dryRun ? `${matched} would be replayed` : `${done} replayed`)
   return dryRun || done >= matched ? EXIT.ok : EXIT.failed
