@@ -40,11 +40,13 @@ export function durableObjectStore(
     return (await reply.json()) as Answer
   }
   return {
-    claim: (key, token, { leaseMs }) => ask<Claim>({ call: 'claim', key, token, leaseMs }),
+    countsRuns: true,
+    claim: (key, token, { leaseMs, countForMs }) =>
+      ask<Claim>({ call: 'claim', key, token, leaseMs, countForMs }),
     extend: (key, token, leaseMs) => ask<boolean>({ call: 'extend', key, token, leaseMs }),
     complete: (key, token, { retentionMs, fingerprint }) =>
       ask<boolean>({ call: 'complete', key, token, retentionMs, fingerprint }),
-    release: (key, token) => ask<boolean>({ call: 'release', key, token }),
+    release: (key, token, kept) => ask<boolean>({ call: 'release', key, token, kept }),
     forget: key => ask<boolean>({ call: 'forget', key }),
   }
 }

@@ -1,14 +1,16 @@
-import type { Claim } from '@ackhook/core/spi'
+import type { Claim, KeptRuns, RunCount } from '@ackhook/core/spi'
 import type { EventIdsState } from './bindings.ts'
 
 /** Request of {@link durableObjectStore} to an object. */
 export type Ask =
   | {
-      readonly call: 'claim' | 'extend'
+      readonly call: 'claim'
       readonly key: string
       readonly token: string
       readonly leaseMs: number
+      readonly countForMs?: number | undefined
     }
+  | { readonly call: 'extend'; readonly key: string; readonly token: string; readonly leaseMs: number }
   | {
       readonly call: 'complete'
       readonly key: string
@@ -16,19 +18,31 @@ export type Ask =
       readonly retentionMs: number
       readonly fingerprint: number
     }
-  | { readonly call: 'release'; readonly key: string; readonly token: string }
+  | {
+      readonly call: 'release'
+      readonly key: string
+      readonly token: string
+      readonly kept?: KeptRuns | undefined
+    }
   | { readonly call: 'forget'; readonly key: string }
 
 /** Shortest and longest interval between deletions of expired ids. */
 const SOONEST_MS = 10_000
 const LATEST_MS = 3_600_000
 
-/** `token` is null once the event was handled. */
+/** `token` is null once the event was handled. `held` is 1 until the lease of a counted run is released. */
 const TABLE = `
   CREATE TABLE IF NOT EXISTS ids (
     key TEXT PRIMARY KEY, token TEXT, until INTEGER NOT NULL, fingerprint INTEGER NOT NULL
   ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS ids_until ON ids (until)`
+  CREATE INDEX IF NOT EXISTS ids_until ON ids (until);
+  CREATE TABLE IF NOT EXISTS runs (
+    key TEXT PRIMARY KEY, lapses INTEGER NOT NULL, attempts INTEGER NOT NULL, held INTEGER NOT NULL, until INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS runs_until ON runs (until)`
+
+const NEXT =
+  'SELECT min(until) AS next FROM (SELECT min(until) AS until FROM ids UNION ALL SELECT min(until) FROM runs)'
 
 interface Row {
   readonly token: string | null
@@ -61,8 +75,8 @@ export class EventIds {
   /** Called by Workers. Deletes expired ids, and sets the next alarm if any ids are left. */
   async alarm(): Promise<void> {
     const now = Date.now()
-    this.#storage.sql.exec('DELETE FROM ids WHERE until <= ?', now)
-    const [{ next = null } = {}] = this.#storage.sql.exec('SELECT min(until) AS next FROM ids').toArray()
+    for (const table of ['ids', 'runs']) this.#storage.sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now)
+    const [{ next = null } = {}] = this.#storage.sql.exec(NEXT).toArray()
     if (typeof next !== 'number') return
     await this.#storage.setAlarm(now + Math.min(LATEST_MS, Math.max(SOONEST_MS, next - now)))
   }
@@ -75,7 +89,7 @@ export class EventIds {
         if (row !== undefined && row.token !== ask.token)
           return { outcome: 'in_flight', retryAfterMs: row.until - Date.now() }
         this.#put(ask.key, ask.token, ask.leaseMs, 0)
-        return { outcome: 'claimed' }
+        return this.#begin(ask, row !== undefined)
       case 'extend':
         if (row?.token !== ask.token) return false
         this.#put(ask.key, ask.token, ask.leaseMs, 0)
@@ -84,11 +98,15 @@ export class EventIds {
         // An expired lease that nobody has taken is no obstacle, nor is an earlier completion whose reply was lost.
         if (row !== undefined && row.token !== null && row.token !== ask.token) return false
         if (row?.token !== null) this.#put(ask.key, null, ask.retentionMs, ask.fingerprint)
+        this.#delete('runs', ask.key)
         return true
       case 'release':
-        return row?.token === ask.token && this.#delete(ask.key)
+        if (row?.token !== ask.token) return false
+        if (ask.kept === undefined) this.#delete('runs', ask.key)
+        else this.#keep(ask.key, ask.kept, 0, ask.kept.countForMs)
+        return this.#delete('ids', ask.key)
       case 'forget':
-        return row?.token === null && this.#delete(ask.key)
+        return row?.token === null && this.#delete('ids', ask.key)
     }
   }
 
@@ -113,8 +131,36 @@ export class EventIds {
     )
   }
 
-  #delete(key: string): boolean {
-    this.#storage.sql.exec('DELETE FROM ids WHERE key = ?', key)
+  /** Counts a new run. `isSame`: its claim repeated. */
+  #begin({ key, leaseMs, countForMs }: Extract<Ask, { call: 'claim' }>, isSame: boolean): Claim {
+    if (countForMs === undefined) {
+      this.#delete('runs', key)
+      return { outcome: 'claimed' }
+    }
+    const query = 'SELECT lapses, attempts, held FROM runs WHERE key = ? AND until > ?'
+    const [found] = this.#storage.sql.exec(query, key, Date.now()).toArray()
+    const { lapses, attempts, held } = (found ?? NONE) as unknown as typeof NONE
+    const runs = { lapses: held === 1 && !isSame ? lapses + 1 : lapses, attempts }
+    this.#keep(key, runs, 1, leaseMs + countForMs)
+    return { outcome: 'claimed', runs }
+  }
+
+  #keep(key: string, { lapses, attempts }: RunCount, held: 0 | 1, ms: number): void {
+    const until = Math.ceil(Date.now() + ms)
+    this.#storage.sql.exec(
+      'INSERT OR REPLACE INTO runs (key, lapses, attempts, held, until) VALUES (?, ?, ?, ?, ?)',
+      key,
+      lapses,
+      attempts,
+      held,
+      until,
+    )
+  }
+
+  #delete(table: 'ids' | 'runs', key: string): boolean {
+    this.#storage.sql.exec(`DELETE FROM ${table} WHERE key = ?`, key)
     return true
   }
 }
+
+const NONE = { lapses: 0, attempts: 0, held: 0 }

@@ -1,6 +1,9 @@
+import { cloudflareQueueInbox, toQueueHandler } from '@ackhook/cloudflare'
+import { createReceiver, memoryStore } from '@ackhook/core'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import type { Miniflare } from 'miniflare'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { inFull, itInFull } from '../../../test/support/in-full.ts'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
 // Miniflare's queue is in memory, so these tests cannot show the result of a kill between acceptance and consumption.
@@ -9,17 +12,22 @@ const secret = 'only-for-trying-it-out'
 type Line = Record<string, unknown>
 
 let script: string
-let cloudflare: Miniflare
+let cloudflare: Miniflare | undefined
 let lines: Line[]
 beforeAll(async () => {
   script = await bundleWorker('receiver.mjs')
 })
-afterEach(() => cloudflare.dispose())
+afterEach(async () => {
+  await cloudflare?.dispose()
+  cloudflare = undefined
+})
 
 interface Setup {
   readonly options?: object
-  /** Number of times that each message ends its Worker before it is consumed. */
+  /** Number of deliveries of each message whose Worker ends before it is consumed. */
   readonly crashes?: number
+  /** Number of runs whose Worker ends while the handler runs. */
+  readonly deaths?: number
   readonly maxRetries?: number
   /** Moves dead letters back into the queue. */
   readonly moveBack?: boolean
@@ -28,12 +36,19 @@ interface Setup {
 async function start({
   options = {},
   crashes = 0,
+  deaths = 0,
   maxRetries = 100,
   moveBack = false,
 }: Setup = {}): Promise<void> {
   lines = []
   cloudflare = startCloudflare(script, {
-    bindings: { SIGNING_SECRET: secret, OPTIONS: options, CRASHES: crashes, MOVE_BACK: moveBack },
+    bindings: {
+      SIGNING_SECRET: secret,
+      OPTIONS: options,
+      CRASHES: crashes,
+      DEATHS: deaths,
+      MOVE_BACK: moveBack,
+    },
     durableObjects: { EVENT_IDS: { className: 'EventIds', useSQLite: true } },
     queueProducers: { EVENTS: 'events', DEAD_LETTERS: 'dead' },
     queueConsumers: {
@@ -58,7 +73,7 @@ function event(fails = 0) {
 
 async function send(made: object): Promise<readonly [number, unknown]> {
   const { method, headers, body } = signedRequest(made as ReturnType<typeof event>, { secret })
-  const reply = await cloudflare.dispatchFetch('http://localhost/', { method, headers, body: body as never })
+  const reply = await cloudflare!.dispatchFetch('http://localhost/', { method, headers, body: body as never })
   return [reply.status, ((await reply.json()) as { code: unknown }).code]
 }
 
@@ -84,7 +99,7 @@ describe('a batch', () => {
     await start()
     const body = `{ "id":"evt_ü", "type":"conversation.resolved",\n"created_at":"2026-01-01T00:00:00Z","data":{"conversation_id":"0"}}`
     const signed = signedRequest(body as never, { secret })
-    const { status } = await cloudflare.dispatchFetch('http://localhost/', signed as never)
+    const { status } = await cloudflare!.dispatchFetch('http://localhost/', signed as never)
     expect(status).toBe(202)
     await runs('evt_ü').toEqual([1])
     expect(lines.find(({ ran }) => ran === 'evt_ü')).toMatchObject({ body })
@@ -92,7 +107,7 @@ describe('a batch', () => {
 
   it("moves another producer's message to the dead letters unchanged, and runs the others", async () => {
     await start()
-    const queue = await cloudflare.getQueueProducer('EVENTS')
+    const queue = await cloudflare!.getQueueProducer('EVENTS')
     const good = event()
     await queue.send('not ours' as never, { contentType: 'text' })
     await send(good)
@@ -153,26 +168,71 @@ describe('an event without a further attempt', () => {
     const made = event(9)
     await send(made)
     // The fourth delivery is the last that the default max_retries allows.
-    await runs(made.id).toEqual([4])
+    await runs(made.id).toEqual([1])
     await expect.poll(() => lines).toContainEqual({ warning: 'queue_may_give_up' })
   })
 })
 
 describe('a Worker that dies', () => {
-  it('during a batch costs only an attempt', async () => {
-    await start({ crashes: 2 })
+  it('before it consumes a batch costs no attempt, however often the queue delivers it', async () => {
+    await start({ crashes: 7 })
     const made = event()
     await send(made)
-    await runs(made.id).toEqual([3])
+    await runs(made.id).toEqual([1])
   })
 
-  it('five times in a row at one event passes it to onDeadLetter instead', async () => {
-    await start({ crashes: 5 })
+  it('while it runs an event costs an attempt', async () => {
+    await start({ deaths: inFull(4, 1) })
+    const made = event()
+    await send(made)
+    await runs(made.id).toEqual(inFull([1, 2, 3, 4, 5], [1, 2]))
+  })
+
+  itInFull('five times in a row at one event passes it to onDeadLetter instead', async () => {
+    await start({ deaths: 5 })
     const made = event()
     await send(made)
     await expect.poll(() => lines.find(({ died }) => died === made.id)).toMatchObject({ attempt: 5 })
-    expect(runsOf(made.id)).toEqual([])
+    expect(runsOf(made.id)).toEqual([1, 2, 3, 4, 5])
   })
+})
+
+it.each([
+  ['undefined', undefined],
+  ['of another event', { type: 'scheduled' }],
+  ['with messages of another type', { messages: 'none' }],
+])('says what is wrong if a batch is %s', async (_, batch) => {
+  const queue = { send: async () => {} }
+  const inbox = cloudflareQueueInbox(queue, { store: memoryStore(), deadLetters: false })
+  const handler = toQueueHandler(createReceiver({ secret, inbox }))
+  await expect(handler(batch as never)).rejects.toThrow(/must be a Cloudflare queue/)
+})
+
+it('leaves what no longer fits into the 15 minutes of a batch to the next one, which costs no attempt', async () => {
+  const messages: Uint8Array[] = []
+  const queue = { send: async (message: Uint8Array) => void messages.push(message) }
+  const receiver = createReceiver({
+    secret,
+    concurrency: 1,
+    inbox: cloudflareQueueInbox(queue, { store: memoryStore(), deadLetters: false }),
+  })
+  const attempts: number[] = []
+  const handler = toQueueHandler(receiver.on('*', (_, { attempt }) => void attempts.push(attempt)))
+  for (let sent = 0; sent < 2; sent++)
+    await receiver.handle({ ...signedRequest(event(), { secret }), context: undefined } as never)
+  const settled: string[] = []
+  const message = (body: Uint8Array, at: number) => ({
+    id: `m${at}`,
+    body,
+    attempts: 9,
+    ack: () => settled.push(`ack ${at}`),
+    retry: ({ delaySeconds }: { delaySeconds: number }) => settled.push(`retry ${at} in ${delaySeconds}`),
+  })
+  // The first event takes until a minute before the end.
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => attempts.length * 840_000)
+  await handler({ queue: 'events', messages: messages.map(message) })
+  clock.mockRestore()
+  expect([attempts, settled]).toEqual([[1], ['ack 0', 'retry 1 in 0']])
 })
 
 it('refuses an event that does not fit into a message with 413', async () => {

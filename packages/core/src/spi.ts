@@ -25,7 +25,14 @@ export type {
   MinuteCount,
 } from './inbox/browse.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
-export type { Claim, ClaimOptions, CompleteOptions, StoreNotice } from './inbox/dedupe-store.ts'
+export type {
+  Claim,
+  ClaimOptions,
+  CompleteOptions,
+  KeptRuns,
+  RunCount,
+  StoreNotice,
+} from './inbox/dedupe-store.ts'
 export { eventKey, eventRef } from './inbox/delivery.ts'
 export type {
   AttemptResult,

@@ -4,6 +4,7 @@ import {
   type ClaimOptions,
   type CompleteOptions,
   createTimeouts,
+  type KeptRuns,
   type StoreNotice,
   withDeadline,
 } from '@ackhook/core/spi'
@@ -14,7 +15,17 @@ import { Links } from './links.ts'
 import { failingOpen, mayEvict, notAnswering, policyUnknown, refused } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
-import { CLAIM, COMPLETE, claimSingleKey, EXTEND, FORGET, OUTCOME, RELEASE, type Reply } from './scripts.ts'
+import {
+  CLAIM,
+  COMPLETE,
+  claimSingleKey,
+  EXTEND,
+  FORGET,
+  OUTCOME,
+  RELEASE,
+  type Reply,
+  tokenText,
+} from './scripts.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
@@ -36,10 +47,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   // An object of functions, so that an application can wrap the store by spreading it.
   return {
     bounded: true,
+    countsRuns: true,
     claim: (key, token, claim) => store.claim(key, token, claim),
     extend: (key, token, leaseMs) => store.extend(key, token, leaseMs),
     complete: (key, token, completion) => store.complete(key, token, completion),
-    release: (key, token) => store.release(key, token),
+    release: (key, token, kept) => store.release(key, token, kept),
     forget: key => store.forget(key),
     start: report => store.start(report),
   }
@@ -72,12 +84,14 @@ class RedisStore {
     this.#forgets = new BatchedScript(FORGET, parts)
   }
 
-  async claim(key: string, token: string, { leaseMs }: ClaimOptions): Promise<Claim> {
+  async claim(key: string, token: string, { leaseMs, countForMs }: ClaimOptions): Promise<Claim> {
     const { prefix, failOpen } = this.#options
     if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
-    const late = failOpen ? undefined : (reply: Reply) => this.#release(key, token, reply)
+    const late = failOpen ? undefined : (reply: Reply) => this.#release(key, token, reply, countForMs)
+    const keep = countForMs === undefined ? '0' : wholeMs(countForMs)
     try {
-      const claim = toClaim(await this.#claims.run(prefix + key, [token, wholeMs(leaseMs)], late))
+      const args = [tokenText(token), wholeMs(leaseMs), keep]
+      const claim = toClaim(await this.#claims.run(prefix + key, args, late), countForMs !== undefined)
       if (failOpen && claim === FULL)
         return this.#claimAnyway(new Error('it has no memory for another claim'))
       this.#failingOpen = false
@@ -89,16 +103,20 @@ class RedisStore {
   }
 
   async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
-    return isTrue(await this.#extensions.run(this.#options.prefix + key, [token, wholeMs(leaseMs)]))
+    return isTrue(
+      await this.#extensions.run(this.#options.prefix + key, [tokenText(token), wholeMs(leaseMs)]),
+    )
   }
 
   async complete(key: string, token: string, completion: CompleteOptions): Promise<boolean> {
-    const args = [token, wholeMs(completion.retentionMs), String(completion.fingerprint)]
+    const args = [tokenText(token), wholeMs(completion.retentionMs), String(completion.fingerprint)]
     return isTrue(await this.#completions.run(this.#options.prefix + key, args))
   }
 
-  async release(key: string, token: string): Promise<boolean> {
-    return isTrue(await this.#releases.run(this.#options.prefix + key, [token]))
+  async release(key: string, token: string, kept?: KeptRuns): Promise<boolean> {
+    const count =
+      kept === undefined ? ['', '0'] : [`${kept.lapses}:${kept.attempts}`, wholeMs(kept.countForMs)]
+    return isTrue(await this.#releases.run(this.#options.prefix + key, [tokenText(token), ...count]))
   }
 
   async forget(key: string): Promise<boolean> {
@@ -171,15 +189,18 @@ class RedisStore {
   }
 
   /** Releases a late claim: the caller has already received a failure, and a retry would wait until the lease expires. */
-  #release(key: string, token: string, [outcome]: Reply): void {
-    if (outcome === OUTCOME.claimed) this.release(key, token).catch(() => {})
+  #release(key: string, token: string, reply: Reply, countForMs: number | undefined): void {
+    const [outcome, lapses = 0, attempts = 0] = reply
+    if (outcome !== OUTCOME.claimed) return
+    const kept = countForMs === undefined ? undefined : { lapses, attempts, countForMs }
+    this.release(key, token, kept).catch(() => {})
   }
 }
 
-function toClaim([outcome, detail = 0]: Reply): Claim {
+function toClaim([outcome, detail = 0, attempts = 0]: Reply, isCounted: boolean): Claim {
   switch (outcome) {
     case OUTCOME.claimed:
-      return CLAIMED
+      return isCounted ? { outcome: 'claimed', runs: { lapses: detail, attempts } } : CLAIMED
     case OUTCOME.inFlight:
       return { outcome: 'in_flight', retryAfterMs: detail }
     case OUTCOME.completed:

@@ -16,6 +16,7 @@ export type Reply = readonly number[]
 
 /** First number of the reply to a claim. */
 export const OUTCOME = {
+  /** The other numbers are the lapses and the attempts of earlier runs. */
   claimed: 0,
   /** The second number is the time left on the lease, in milliseconds. */
   inFlight: 1,
@@ -27,12 +28,18 @@ export const OUTCOME = {
 
 /** Marks the value of a leased key. */
 const LEASED = 't'
-const IS_LEASED = `string.byte(value) == ${LEASED.charCodeAt(0)}`
+/** Second character of a counted lease, and of a count without a lease. */
+const COUNTED = '#'
+const FREE = '-'
 
 // The methods of a dedupe store. Redis runs a script as one atomic step.
 //
 // Values of a key
 //   t<token>        leased to the owner of that token; expires with the key
+//   t#<keep>:<lapses>:<attempts>:<token>
+//                   the same for a counted run; the key outlives the lease by <keep> milliseconds
+//   t-<lapses>:<attempts>
+//                   free, with the count of earlier runs. An earlier release takes it for a lease, and waits
 //   <whole number>  handled; the number is the body's fingerprint. Redis stores a number in the object
 //                   itself, and shares one object for equal numbers below 10,000: a remembered id then
 //                   takes only its key.
@@ -42,44 +49,75 @@ const IS_LEASED = `string.byte(value) == ${LEASED.charCodeAt(0)}`
 // the calls of one tick share a command. Keys are independent; on Redis Cluster, each command has one. The scripts use
 // only Redis' clock (PX, PTTL). Tokens are data and are never executed.
 
-/** Arguments for each key: token, lease in milliseconds. Replies with an {@link OUTCOME} and its number. */
+/** Functions that read the value of a key. */
+const READ = `
+local function isHandled(value) return value and string.byte(value) ~= ${LEASED.charCodeAt(0)} end
+-- Returns the token of a live lease, or nil; the time left on it; the lapses and attempts of earlier runs.
+local function leaseOf(key, value)
+  if not value or isHandled(value) then return nil, 0, 0, 0 end
+  local mark = string.sub(value, 2, 2)
+  if mark == '${COUNTED}' then
+    local keep, lapses, attempts, token = string.match(value, '^..(%d+):(%d+):(%d+):(.*)$')
+    local left = redis.call('PTTL', key) - keep
+    if left > 0 then return token, left, lapses, attempts end
+    return nil, 0, lapses + 1, attempts
+  elseif mark == '${FREE}' then
+    local lapses, attempts = string.match(value, '^..(%d+):(%d+)$')
+    return nil, 0, lapses, attempts
+  end
+  return string.sub(value, 2), redis.call('PTTL', key), 0, 0
+end
+local function isHeldBy(key, value, token)
+  if value == '${LEASED}' .. token then return true end
+  return value and string.sub(value, 2, 2) == '${COUNTED}' and leaseOf(key, value) == token
+end`
+
+/**
+ * Arguments for each key: token, lease in milliseconds, and how many milliseconds to count the run for, or '0'. Replies
+ * with an {@link OUTCOME} and its two numbers.
+ */
 export const CLAIM: Script = script(
   'claim',
-  `
+  `${READ}
 local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine = '${LEASED}' .. ARGV[i * 2 - 1]
+  local token, lease, keep = ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
   local value = redis.call('GET', key)
-  local outcome, detail
-  -- My own token means that this command was sent twice because its first reply was lost.
-  if not value or value == mine then
-    local set = redis.pcall('SET', key, mine, 'PX', ARGV[i * 2])
-    if not set.err then
-      outcome, detail = ${OUTCOME.claimed}, 0
-    elseif string.find(set.err, 'OOM', 1, true) then
-      outcome, detail = ${OUTCOME.full}, 0
-    else
-      return set
-    end
-  elseif ${IS_LEASED} then
-    outcome, detail = ${OUTCOME.inFlight}, redis.call('PTTL', key)
+  local owner, left, lapses, attempts = leaseOf(key, value)
+  local outcome, first, second = ${OUTCOME.claimed}, 0, 0
+  if isHandled(value) then
+    outcome, first = ${OUTCOME.completed}, tonumber(value)
+  elseif owner and owner ~= token then
+    -- My own token means that this command was sent twice because its first reply was lost.
+    outcome, first = ${OUTCOME.inFlight}, left
   else
-    outcome, detail = ${OUTCOME.completed}, tonumber(value)
+    local mine = '${LEASED}' .. token
+    if keep ~= '0' then
+      first, second = tonumber(lapses), tonumber(attempts)
+      mine = '${LEASED}${COUNTED}' .. keep .. ':' .. first .. ':' .. second .. ':' .. token
+    end
+    local set = redis.pcall('SET', key, mine, 'PX', lease + keep)
+    if set.err and not string.find(set.err, 'OOM', 1, true) then return set end
+    if set.err then outcome, first, second = ${OUTCOME.full}, 0, 0 end
   end
-  replies[i * 2 - 1], replies[i * 2] = outcome, detail
+  replies[i * 3 - 2], replies[i * 3 - 1], replies[i * 3] = outcome, first, second
 end
 return replies`,
-  2,
+  3,
 )
 
 /** Arguments for each key: token, lease in milliseconds. Replies with 1 for a renewed lease, 0 if the token has none. */
 export const EXTEND: Script = script(
   'extend',
-  `
+  `${READ}
 local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine, lease = '${LEASED}' .. ARGV[i * 2 - 1], ARGV[i * 2]
-  replies[i] = redis.call('GET', key) == mine and redis.call('PEXPIRE', key, lease) or 0
+  local value = redis.call('GET', key)
+  replies[i] = 0
+  if isHeldBy(key, value, ARGV[i * 2 - 1]) then
+    local keep = string.match(value, '^.${COUNTED}(%d+)') or 0
+    replies[i] = redis.call('PEXPIRE', key, ARGV[i * 2] + keep)
+  end
 end
 return replies`,
 )
@@ -90,12 +128,13 @@ return replies`,
  */
 export const COMPLETE: Script = script(
   'complete',
-  `
+  `${READ}
 local replies = {}
 for i, key in ipairs(KEYS) do
-  local mine, retention, fingerprint = '${LEASED}' .. ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
+  local token, retention, fingerprint = ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
   local value = redis.call('GET', key)
-  if value and value ~= mine and ${IS_LEASED} then
+  local owner = value ~= '${LEASED}' .. token and leaseOf(key, value)
+  if owner and owner ~= token then
     replies[i] = 0
   else
     -- A full Redis checks for memory only until the first write of a script, and PEXPIRE takes none. So whatever
@@ -108,13 +147,26 @@ end
 return replies`,
 )
 
-/** Arguments for each key: token. Replies with 1 for a released lease, 0 if the token has none. */
+/**
+ * Arguments for each key: token, the count to keep or an empty text, and for how many milliseconds. Replies with 1 for a
+ * released lease, 0 if the token has none.
+ */
 export const RELEASE: Script = script(
   'release',
-  `
+  `${READ}
 local replies = {}
 for i, key in ipairs(KEYS) do
-  replies[i] = redis.call('GET', key) == '${LEASED}' .. ARGV[i] and redis.call('DEL', key) or 0
+  local token, count, keep = ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
+  if not isHeldBy(key, redis.call('GET', key), token) then
+    replies[i] = 0
+  elseif count == '' then
+    replies[i] = redis.call('DEL', key)
+  else
+    -- First, as in a completion: a full Redis must not keep a lease that has ended.
+    redis.call('PEXPIRE', key, keep)
+    redis.call('SET', key, '${LEASED}${FREE}' .. count, 'PX', keep)
+    replies[i] = 1
+  end
 end
 return replies`,
 )
@@ -122,17 +174,22 @@ return replies`,
 /** No arguments. Replies with 1 for a handled key, which becomes free, 0 for one that is leased or free. */
 export const FORGET: Script = script(
   'forget',
-  `
+  `${READ}
 local replies = {}
 for i, key in ipairs(KEYS) do
   local value = redis.call('GET', key)
-  replies[i] = value and not (${IS_LEASED}) and redis.call('DEL', key) or 0
+  replies[i] = isHandled(value) and redis.call('DEL', key) or 0
 end
 return replies`,
 )
 
 function script(name: Script['name'], lua: string, width = 1): Script {
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex'), width }
+}
+
+/** Returns a token as scripts know it: none begins like a count. */
+export function tokenText(token: string): string {
+  return /^[#\\-]/.test(token) ? `\\${token}` : token
 }
 
 /** Runs a script by its digest. If Redis has not loaded it, `EVAL` sends and loads the text. */
@@ -153,7 +210,7 @@ export async function runScript(
   return (reply as readonly unknown[]).map(Number)
 }
 
-const CLAIMED: Reply = [OUTCOME.claimed, 0]
+const CLAIMED: Reply = [OUTCOME.claimed, 0, 0]
 
 /**
  * Claims a single key, first with a plain command: nearly every claim is for a new event. If the key is not free, or
@@ -164,9 +221,12 @@ export async function claimSingleKey(
   key: string,
   args: readonly string[],
 ): Promise<Reply> {
-  const [token, lease] = args as [string, string]
+  const [token, lease, keep] = args as [string, string, string]
+  const isCounted = keep !== '0'
+  const value = isCounted ? `${LEASED}${COUNTED}${keep}:0:0:${token}` : LEASED + token
+  const ttl = isCounted ? String(Number(lease) + Number(keep)) : lease
   try {
-    const set = await client.call('set', key, LEASED + token, 'PX', lease, 'NX')
+    const set = await client.call('set', key, value, 'PX', ttl, 'NX')
     if (set === 'OK') return CLAIMED
   } catch (error) {
     if (!isError(error) || !error.message.startsWith('OOM')) throw error

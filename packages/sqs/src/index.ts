@@ -2,6 +2,7 @@ export { type SqsInboxOptions, sqsInbox } from './sqs-inbox.ts'
 export {
   type SqsBatch,
   type SqsBatchResponse,
+  type SqsContext,
   type SqsHandler,
   type SqsRecord,
   toSqsHandler,

@@ -17,7 +17,7 @@ export async function settle(
   { consume }: Pick<PushInbox, 'consume'>,
   queue: SqsQueue,
 ): Promise<boolean> {
-  const outcome = await consume({ id, body: fromText(text), deliveries: Number(receiveCount) })
+  const outcome = await consume({ id, body: fromText(text), deliveries: Number(receiveCount) || 1 })
   if (outcome.outcome === 'done') return true
   await queue.postpone(receiptHandle, outcome.delayMs)
   return false

@@ -13,6 +13,8 @@ const MAX_DELAY_MS = 900_000
 export const MAX_FIFO_DELAY_MS = 39_600_000
 /** Number of deliveries of a message that may end with their process before the event is given up. */
 const CRASHES = 8
+/** Recommended `maxReceiveCount`: the receiver's own counts end an event, and only runs count there. */
+const ROOMY = 100
 
 export interface SqsEngineParts {
   readonly queue: SqsQueue
@@ -62,7 +64,10 @@ async function readSettings(
   }
 }
 
-/** Warns of a low `maxReceiveCount`. A standard queue counts only crashes; a FIFO queue counts each attempt as well. */
+/**
+ * Warns of a low `maxReceiveCount`. SQS counts every delivery: each crash, each attempt of a FIFO queue, and also the
+ * deliveries that a throttled function never began.
+ */
 function checkRedrive(
   json: string | undefined,
   { isFifo, name }: SqsQueue,
@@ -73,7 +78,7 @@ function checkRedrive(
   }
   const needed = isFifo ? retry.attempts + CRASHES : CRASHES
   if (Number(maxReceiveCount) > needed) return
-  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead-letter queue early, without calling onDeadLetter: set it to ${needed + 2} or more.`
+  const message = `Queue '${name}' has a maxReceiveCount of ${maxReceiveCount}, so SQS may move events to its own dead-letter queue early, without calling onDeadLetter. SQS also counts deliveries that began nothing, as with a throttled function: set it to ${ROOMY} or more.`
   logger.warn({ code: 'queue_may_give_up' }, message)
 }
 

@@ -87,7 +87,7 @@ export class SqsWorker {
   async #settle(message: ReceivedMessage): Promise<boolean> {
     const { queue, inbox } = this.#parts
     if (!this.#isStopping || !queue.isFifo) return settle(message, inbox(), queue)
-    // The message keeps its place, and returns once this process no longer polls: each delivery counts as an attempt.
+    // The message keeps its place, and returns once this process no longer polls: SQS counts each delivery.
     await queue.postpone(message.receiptHandle, POLL_SECONDS * 1000)
     return false
   }

@@ -1,5 +1,5 @@
 import type { DedupeStore } from '@ackhook/core'
-import type { Claim } from '@ackhook/core/spi'
+import type { Claim, ClaimOptions, KeptRuns, RunCount } from '@ackhook/core/spi'
 
 export interface Row {
   readonly token: string
@@ -8,9 +8,16 @@ export interface Row {
   readonly fingerprint?: number
 }
 
+export interface Counted extends RunCount {
+  /** True until the lease of the last counted run is released. */
+  readonly isHeld: boolean
+  readonly until: number
+}
+
 /** State shared by the views of one store: its rows, its room, and whether commands fail. */
 export class Server {
   readonly rows = new Map<string, Row>()
+  readonly counts = new Map<string, Counted>()
   readonly room: number
   isFailing = false
 
@@ -24,18 +31,19 @@ export class Server {
   }
 }
 
-export type Lease = { readonly leaseMs: number }
+export type Lease = ClaimOptions
 export type Completion = { readonly retentionMs: number; readonly fingerprint: number }
 
 /** A small correct store. Faulty stores override one method. */
 export class SmallStore implements DedupeStore {
+  readonly countsRuns: boolean = true
   readonly server: Server
 
   constructor(server: Server) {
     this.server = server
   }
 
-  async claim(key: string, token: string, { leaseMs }: Lease): Promise<Claim> {
+  async claim(key: string, token: string, { leaseMs, countForMs }: Lease): Promise<Claim> {
     this.command()
     const row = this.row(key)
     if (row?.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
@@ -43,7 +51,13 @@ export class SmallStore implements DedupeStore {
       return { outcome: 'in_flight', retryAfterMs: this.left(row) }
     if (row === undefined && this.claims() >= this.server.room) return { outcome: 'full' }
     this.write(key, { token, until: this.now() + leaseMs })
-    return { outcome: 'claimed' }
+    if (countForMs === undefined) {
+      this.server.counts.delete(key)
+      return { outcome: 'claimed' }
+    }
+    const runs = this.runsBefore(key, row !== undefined)
+    this.server.counts.set(key, { ...runs, isHeld: true, until: this.now() + leaseMs + countForMs })
+    return { outcome: 'claimed', runs }
   }
 
   async extend(key: string, token: string, leaseMs: number): Promise<boolean> {
@@ -58,17 +72,33 @@ export class SmallStore implements DedupeStore {
     const row = this.row(key)
     if (row !== undefined && row.token !== token && row.fingerprint === undefined) return false
     this.write(key, { token, until: this.now() + retentionMs, fingerprint })
+    this.server.counts.delete(key)
     return true
   }
 
-  async release(key: string, token: string): Promise<boolean> {
+  async release(key: string, token: string, kept?: KeptRuns): Promise<boolean> {
     this.command()
-    return this.isMine(key, token) && this.server.rows.delete(key)
+    if (!this.isMine(key, token)) return false
+    this.keep(key, kept)
+    return this.server.rows.delete(key)
   }
 
   async forget(key: string): Promise<boolean> {
     this.command()
     return this.row(key)?.fingerprint !== undefined && this.server.rows.delete(key)
+  }
+
+  /** Returns the count of earlier runs. `isSame`: the claim of a run repeated. */
+  protected runsBefore(key: string, isSame: boolean): RunCount {
+    const found = this.server.counts.get(key)
+    if (found === undefined || found.until <= this.now()) return { lapses: 0, attempts: 0 }
+    const { lapses, attempts, isHeld } = found
+    return { lapses: isHeld && !isSame ? lapses + 1 : lapses, attempts }
+  }
+
+  protected keep(key: string, kept: KeptRuns | undefined): void {
+    if (kept === undefined) this.server.counts.delete(key)
+    else this.server.counts.set(key, { ...kept, isHeld: false, until: this.now() + kept.countForMs })
   }
 
   /** Simulates a round trip to the server. */

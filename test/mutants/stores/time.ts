@@ -12,8 +12,8 @@ function withRetention(change: (ms: number) => number) {
 
 function withLease(change: (ms: number) => number) {
   return class extends SmallStore {
-    override async claim(key: string, token: string, { leaseMs }: Lease) {
-      return super.claim(key, token, { leaseMs: change(leaseMs) })
+    override async claim(key: string, token: string, options: Lease) {
+      return super.claim(key, token, { ...options, leaseMs: change(options.leaseMs) })
     }
   }
 }

@@ -2,8 +2,8 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** Result of a claim. */
 export type Claim =
-  /** The caller holds the event until the lease expires. */
-  | { readonly outcome: 'claimed' }
+  /** The caller holds the event until the lease expires. `runs`: for a counted claim. */
+  | { readonly outcome: 'claimed'; readonly runs?: RunCount }
   /** Handled before. `fingerprint` is the value given to `complete`. */
   | { readonly outcome: 'completed'; readonly fingerprint: number }
   /** Another holder has a lease that expires in `retryAfterMs`. */
@@ -25,6 +25,11 @@ export interface DedupeStore {
    */
   readonly bounded?: boolean
   /**
+   * True if the store counts the runs of an event: see `countForMs` of {@link ClaimOptions}. An inbox whose engine calls
+   * the consumer refuses a store that does not: the engine counts its deliveries, and only a claim knows a run.
+   */
+  readonly countsRuns?: boolean
+  /**
    * Takes a lease on `key` unless it is completed or leased to another token. A claim with the token that already holds
    * the lease is `claimed` again: a client library may resend a command whose reply was lost.
    */
@@ -41,8 +46,11 @@ export interface DedupeStore {
    * lease expired and nobody took it: the event was handled, so it is remembered.
    */
   complete(key: string, token: string, options: CompleteOptions): MaybePromise<boolean>
-  /** Ends the lease, so that a redelivery runs at once. `false` when `token` no longer holds it. */
-  release(key: string, token: string): MaybePromise<boolean>
+  /**
+   * Ends the lease, so that a redelivery runs at once. `false`, and no change, when `token` no longer holds it. The next
+   * counted claim returns `kept`; without it, a count of zero.
+   */
+  release(key: string, token: string, kept?: KeptRuns): MaybePromise<boolean>
   /**
    * Forgets a handled id, so that the next claim is `claimed`. `false`, and no change, when `key` is not completed; a
    * lease stays as it is.
@@ -58,6 +66,24 @@ export interface DedupeStore {
 /** Duration of a claim. */
 export interface ClaimOptions {
   readonly leaseMs: number
+  /**
+   * Counts this claim as a run: if its lease expires, neither completed nor released, the next counted claim returns one
+   * more lapse. The count is kept for this long after the lease. A claim without it forgets the count.
+   */
+  readonly countForMs?: number
+}
+
+/** Earlier runs of an event that is not handled yet. */
+export interface RunCount {
+  /** Counted leases in a row that expired, because their process died or hung. */
+  readonly lapses: number
+  /** Attempts that ended, as last given to `release`. */
+  readonly attempts: number
+}
+
+/** Count that a store keeps with a released key. */
+export interface KeptRuns extends RunCount {
+  readonly countForMs: number
 }
 
 /** Data that a store keeps about a handled event, and for how long. */

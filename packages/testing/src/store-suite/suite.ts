@@ -5,6 +5,7 @@ import { claimCases } from './cases/claim.ts'
 import { cleanupCases } from './cases/cleanup.ts'
 import { completionCases } from './cases/completion.ts'
 import { failureCases } from './cases/failures.ts'
+import { runCases } from './cases/runs.ts'
 import { timeCases } from './cases/time.ts'
 import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './target.ts'
 
@@ -19,7 +20,7 @@ import type { CountedStoreTarget, FailingStoreTarget, StoreTarget } from './targ
 export function storeSuite({ open, openSmall, openFailing, openCounted }: StoreSuiteOptions): SuiteCases {
   const hooks: Readonly<Record<string, unknown>> = { openSmall, openFailing, openCounted }
   const all = [
-    ...bindCases([...claimCases, ...completionCases, ...timeCases], open),
+    ...bindCases([...claimCases, ...completionCases, ...runCases, ...timeCases], open),
     ...bindCases(capacityCases, () => openSmall!(2)),
     ...bindCases(failureCases, () => openFailing!()),
     ...bindCases(cleanupCases, () => openCounted!()),

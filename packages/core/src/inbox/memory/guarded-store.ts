@@ -1,7 +1,14 @@
 import { withDeadline } from '../../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Observer } from '../../observe/observation.ts'
-import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, StoreNotice } from '../dedupe-store.ts'
+import type {
+  Claim,
+  ClaimOptions,
+  CompleteOptions,
+  DedupeStore,
+  KeptRuns,
+  StoreNotice,
+} from '../dedupe-store.ts'
 
 const DEADLINE_MS = 1000
 /** Deadline of `start`, because a store may have to connect first. */
@@ -12,7 +19,7 @@ const SLOW_MS = 250
  * Wraps a store so that every call ends in time and is observed. Most client libraries wait forever if their server is
  * gone; the sender would wait too and count a timeout.
  */
-export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
+export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'countsRuns'>> {
   readonly #store: DedupeStore
   readonly #observe: Observer
 
@@ -28,7 +35,7 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
       // Releases at once: the sender got 503, and its retry would otherwise wait for the lease to expire.
       async claim => {
         try {
-          if (claim.outcome === 'claimed') await this.#store.release(key, token)
+          if (claim.outcome === 'claimed') await this.#release(key, token, keptRuns(claim, options))
         } catch {}
       },
     )
@@ -50,8 +57,8 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     return this.#guard('complete', () => this.#store.complete(key, token, options))
   }
 
-  release(key: string, token: string): MaybePromise<boolean> {
-    return this.#guard('release', () => this.#store.release(key, token))
+  release(key: string, token: string, kept?: KeptRuns): MaybePromise<boolean> {
+    return this.#guard('release', () => this.#release(key, token, kept))
   }
 
   forget(key: string): MaybePromise<boolean> {
@@ -60,6 +67,10 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
 
   start(report: (notice: StoreNotice) => void): MaybePromise<void> {
     return this.#guard('start', () => this.#store.start?.(report))
+  }
+
+  #release(key: string, token: string, kept: KeptRuns | undefined): MaybePromise<boolean> {
+    return kept === undefined ? this.#store.release(key, token) : this.#store.release(key, token, kept)
   }
 
   /** Synchronous if the store is. `late` receives a result that arrives after the deadline. */
@@ -90,4 +101,12 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded'>> {
     if (operation !== 'start') this.#observe({ kind: 'store_down', operation, error })
     throw error
   }
+}
+
+/** Returns the count before a claim whose event never began, so that its release keeps it. */
+function keptRuns(
+  { runs }: Extract<Claim, { outcome: 'claimed' }>,
+  { countForMs }: ClaimOptions,
+): KeptRuns | undefined {
+  return runs && countForMs !== undefined ? { ...runs, countForMs } : undefined
 }

@@ -1,5 +1,5 @@
 import { refuseNull, refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
-import type { DedupeStore } from '../dedupe-store.ts'
+import type { DedupeStore, RunCount } from '../dedupe-store.ts'
 import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 
 /** Options of {@link memoryStore}. */
@@ -28,9 +28,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
   const maxClaims = wholeNumber('maxClaims', options.maxClaims ?? DEFAULT_ENTRIES, 1, MAX_ENTRIES)
   const leases = new Map<string, Lease>()
   const ids = new SeenIds(maxIds)
+  const runs = new RunCounts(maxClaims)
 
   return {
-    claim(key, token, { leaseMs }) {
+    countsRuns: true,
+    claim(key, token, { leaseMs, countForMs }) {
       const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token)
         return { outcome: 'in_flight', retryAfterMs: lease.expiresAt - performance.now() }
@@ -39,7 +41,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       if (lease === undefined && leases.size >= maxClaims) deleteExpired(leases)
       if (lease === undefined && leases.size >= maxClaims) return { outcome: 'full' }
       leases.set(key, { token, expiresAt: performance.now() + leaseMs })
-      return claim
+      if (countForMs === undefined) {
+        runs.forget(key)
+        return claim
+      }
+      return { outcome: 'claimed', runs: runs.begin(key, lease !== undefined, leaseMs + countForMs) }
     },
     handled: key => ids.handled(key),
     extend(key, token, leaseMs) {
@@ -52,10 +58,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token) return false
       leases.delete(key)
+      runs.forget(key)
       return ids.complete(key, token, options)
     },
     forget: key => ids.forget(key),
-    release: (key, token) => liveLease(leases, key)?.token === token && leases.delete(key),
+    release(key, token, kept) {
+      if (liveLease(leases, key)?.token !== token) return false
+      if (kept === undefined) runs.forget(key)
+      else runs.keep(key, kept, kept.countForMs)
+      return leases.delete(key)
+    },
     start: report => ids.start(report),
   }
 }
@@ -65,6 +77,53 @@ interface Lease {
   expiresAt: number
 }
 
+interface Counted extends RunCount {
+  /** True until the lease of the last run is released. */
+  readonly isHeld: boolean
+  readonly expiresAt: number
+}
+
+/** Counts of runs. Beyond `max` the oldest is forgotten: its event starts at its first attempt. */
+class RunCounts {
+  readonly #counts = new Map<string, Counted>()
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Counts a new run, and returns the ones before it. `isSame`: the claim of a run repeated. */
+  begin(key: string, isSame: boolean, keepMs: number): RunCount {
+    const found = this.#counts.get(key)
+    const isLive = found !== undefined && found.expiresAt > performance.now()
+    const { lapses, attempts, isHeld } = isLive ? found : NONE
+    const before = { lapses: isHeld && !isSame ? lapses + 1 : lapses, attempts }
+    this.#set(key, { ...before, isHeld: true, expiresAt: performance.now() + keepMs })
+    return before
+  }
+
+  keep(key: string, { lapses, attempts }: RunCount, keepMs: number): void {
+    this.#set(key, { lapses, attempts, isHeld: false, expiresAt: performance.now() + keepMs })
+  }
+
+  forget(key: string): void {
+    if (this.#counts.size > 0) this.#counts.delete(key)
+  }
+
+  #set(key: string, count: Counted): void {
+    this.#counts.delete(key)
+    if (this.#counts.size >= this.#max) deleteExpired(this.#counts)
+    if (this.#counts.size >= this.#max)
+      for (const oldest of this.#counts.keys()) {
+        this.#counts.delete(oldest)
+        break
+      }
+    this.#counts.set(key, count)
+  }
+}
+
+const NONE: Omit<Counted, 'expiresAt'> = { lapses: 0, attempts: 0, isHeld: false }
+
 function liveLease(leases: Map<string, Lease>, key: string): Lease | undefined {
   const lease = leases.get(key)
   if (lease === undefined || lease.expiresAt > performance.now()) return lease
@@ -72,7 +131,7 @@ function liveLease(leases: Map<string, Lease>, key: string): Lease | undefined {
   return undefined
 }
 
-function deleteExpired(leases: Map<string, Lease>): void {
+function deleteExpired(entries: Map<string, { readonly expiresAt: number }>): void {
   const now = performance.now()
-  for (const [key, { expiresAt }] of leases) if (expiresAt <= now) leases.delete(key)
+  for (const [key, { expiresAt }] of entries) if (expiresAt <= now) entries.delete(key)
 }

@@ -7,7 +7,7 @@ import type { LeaseRenewal } from './lease-renewal.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
-export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'extend'>>
+export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'countsRuns' | 'extend'>>
 
 /** State of a started inbox. Accepting, completing and draining operate on it. */
 export interface State {

@@ -1,4 +1,4 @@
-import type { Claim, CompleteOptions } from '../dedupe-store.ts'
+import type { Claim, CompleteOptions, RunCount } from '../dedupe-store.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
 
 export interface LeaseKeeperParts {
@@ -7,6 +7,9 @@ export interface LeaseKeeperParts {
   readonly leaseMs: number
   readonly newToken: () => string
 }
+
+/** Time for which an event's runs are counted: no engine keeps a message for longer than 14 days. */
+const COUNT_FOR_MS = 1_209_600_000
 
 /** The lease of one event while its attempt runs. */
 export class LeaseKeeper {
@@ -26,7 +29,7 @@ export class LeaseKeeper {
     const { store, key, leaseMs } = this.#parts
     const askedAt = performance.now()
     try {
-      const claim = await store.claim(key, this.#token, { leaseMs })
+      const claim = await store.claim(key, this.#token, { leaseMs, countForMs: COUNT_FOR_MS })
       this.#until = askedAt + leaseMs
       return claim
     } catch {
@@ -49,10 +52,14 @@ export class LeaseKeeper {
     return Promise.resolve(this.#parts.store.complete(this.#parts.key, this.#token, completion))
   }
 
-  /** Releases the lease, so that the next attempt need not wait until it expires. Never rejects. */
-  async release(): Promise<void> {
+  /**
+   * Releases the lease, so that the next attempt need not wait until it expires. `runs`: what the next claim returns.
+   * Never rejects.
+   */
+  async release(runs?: RunCount): Promise<void> {
+    const kept = runs && { ...runs, countForMs: COUNT_FOR_MS }
     try {
-      await this.#parts.store.release(this.#parts.key, this.#token)
+      await this.#parts.store.release(this.#parts.key, this.#token, kept)
     } catch {
       // Observed by the guarded store. The lease expires by itself.
     }
@@ -70,7 +77,7 @@ export class LeaseKeeper {
         if (this.#timer === undefined) return
         // The lease can vanish without a new owner: the store restarted empty, or this process was suspended.
         this.#token = newToken()
-        const claim = await store.claim(key, this.#token, { leaseMs })
+        const claim = await store.claim(key, this.#token, { leaseMs, countForMs: COUNT_FOR_MS })
         if (claim.outcome !== 'claimed') {
           this.stop()
           onLost()

@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import { describeError } from '../../errors/errors.ts'
 import { settlesWithin } from '../../lib/deadline.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
@@ -5,7 +6,7 @@ import { onceAMinute } from '../../lib/once-a-minute.ts'
 import { createTokens } from '../../lib/tokens.ts'
 import { ABORT, type Attempt, createAttempt } from '../attempt.ts'
 import { type CrashDecision, crashPolicy } from '../crash-policy.ts'
-import type { Claim } from '../dedupe-store.ts'
+import type { Claim, RunCount } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { toStoredFingerprint } from '../memory/entry.ts'
@@ -23,13 +24,15 @@ export interface PushConsumerParts {
   readonly policy: ProcessingPolicy
 }
 
+type Later = Exclude<AttemptResult, { outcome: 'completed' | 'dead' }>
+
 const DONE: PushOutcome = { outcome: 'done' }
 /** Delay of redeliveries while the id store or the engine fails. */
 const UNAVAILABLE_MS = 30_000
 const MOST_UNAVAILABLE_MS = 900_000
 /**
- * Delivery at which a message from a later release becomes a dead letter. Until then it goes back, because another
- * process may be able to read it.
+ * Number of processes that may fail to read a message from a later release before it becomes a dead letter. Until then it
+ * goes back, because another process may be able to read it.
  */
 const MAX_LATER_VERSION = 5
 /** Maximum length of the error text in a dead letter. */
@@ -45,13 +48,17 @@ export function groupOf({ order, key }: Delivery): string {
 
 /**
  * Steps 10 and 11 for engines that call a consumer: from a message to its outcome. An event that gets another attempt
- * is published again with its attempt count, and its old message is removed. So the delivery count of one message is
- * the number of times its process died, and neither retries nor outages use up the engine's limit.
+ * is published again with its attempt count, and its old message is removed, so that neither retries nor outages use up
+ * the engine's limit.
+ *
+ * Only a claim knows a run: the engine also counts deliveries that a throttled or frozen consumer never began. The store
+ * counts the claims whose process died, and the attempts of a message that cannot be published again.
  */
 export class PushConsumer {
   readonly #parts: PushConsumerParts
   readonly #newToken = createTokens()
-  readonly #running = new Map<Attempt, Promise<PushOutcome>>()
+  readonly #running = new Set<Promise<PushOutcome>>()
+  readonly #attempts = new Set<Attempt>()
   #isDraining = false
   readonly #conflicted = onceAMinute((id: string, more) => {
     const message = `Event ${id} was resent with different bytes${more}; it is not run again.`
@@ -64,6 +71,10 @@ export class PushConsumer {
 
   get concurrency(): number {
     return this.#parts.policy.concurrency
+  }
+
+  get handlerTimeoutMs(): number {
+    return this.#parts.policy.handlerTimeoutMs
   }
 
   /** Starts the store in the background: events wait while it is unavailable. */
@@ -85,26 +96,25 @@ export class PushConsumer {
     const { store } = this.#parts
     if (store === undefined) throw new TypeError('This process only receives: its concurrency is 0.')
     const envelope = readEnvelope(message.body)
-    if (envelope === undefined || envelope === 'later_version') return this.#unreadable(message, envelope)
+    if (envelope === undefined || envelope === 'later_version')
+      return this.#unreadable(message, store, envelope)
     if (envelope.waitMs > 0 || this.#isDraining) return this.#again(envelope, envelope.waitMs)
-    const attempt = this.#attemptAt(envelope, message)
-    const consuming = this.#claimAndRun(envelope, attempt, store, message)
-    this.#running.set(attempt, consuming)
-    return consuming.finally(() => this.#running.delete(attempt))
+    const consuming = this.#claimAndRun(envelope, store, message)
+    this.#running.add(consuming)
+    return consuming.finally(() => this.#running.delete(consuming))
   }
 
   /** Waits for running attempts, then withdraws the rest. Their messages go back. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true
-    const ended = Promise.all(this.#running.values())
+    const ended = Promise.all(this.#running)
     if (await settlesWithin(ended, timeoutMs)) return
-    for (const attempt of this.#running.keys()) attempt.abort(ABORT.drained())
+    for (const attempt of this.#attempts) attempt.abort(ABORT.drained())
     await settlesWithin(ended, GRACE_MS)
   }
 
   async #claimAndRun(
     envelope: Envelope,
-    attempt: Attempt,
     store: GuardedStore,
     { deliveries }: PushMessage,
   ): Promise<PushOutcome> {
@@ -113,27 +123,30 @@ export class PushConsumer {
     const lease = new LeaseKeeper({ store, key: delivery.key, leaseMs, newToken: this.#newToken })
     const claim = await lease.claim()
     if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
+    const { runs = NO_RUNS } = claim
+    // The drain may have begun meanwhile.
+    if (this.#isDraining) {
+      await lease.release(runs)
+      return this.#again(envelope, 0)
+    }
+    const attempt = attemptAfter(envelope, runs)
     lease.keep(() => {
       policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
       attempt.abort(ABORT.leaseLost())
     })
-    // The drain may have begun meanwhile.
-    if (this.#isDraining) attempt.abort(ABORT.drained())
-    const result = await run(delivery, attempt)
-    lease.stop()
+    this.#attempts.add(attempt)
+    let result: AttemptResult
+    try {
+      result = await run(delivery, attempt)
+    } finally {
+      this.#attempts.delete(attempt)
+      lease.stop()
+    }
     if (result.outcome === 'completed') return this.#complete(delivery, lease)
-    await lease.release()
-    return this.#apply(result, envelope, attempt)
-  }
-
-  #attemptAt({ attempts }: Envelope, { deliveries }: PushMessage): Attempt {
-    const { engine, policy } = this.#parts
-    const before = deliveries - 1
-    // Counts failures as well as crashes if the engine keeps messages in order.
-    const crashes = engine.inOrder === true ? Math.max(0, deliveries - policy.retry.attempts) : before
-    const decision: CrashDecision = crashPolicy(crashes)
-    const begun = attempts + before
-    return createAttempt(decision === 'run' ? begun + 1 : begun, decision)
+    if (result.outcome === 'dead') return this.#bury(envelope, result, { attempt, runs, lease })
+    const ended = endedAttempts(envelope, runs, attempt, result)
+    await lease.release(attempt.decision === 'run' ? { lapses: 0, attempts: ended } : runs)
+    return this.#again({ ...envelope, attempts: ended }, this.#delayAfter(result, attempt))
   }
 
   /** Handles a message whose lease was not granted: nothing runs here. */
@@ -163,8 +176,8 @@ export class PushConsumer {
   }
 
   /**
-   * Delay in an outage. It grows if the engine keeps messages in order, because that counts each delivery as an
-   * attempt.
+   * Delay in an outage. It grows if the engine keeps messages in order: such a message cannot be published again, so each
+   * delivery brings it closer to the engine's own limit.
    */
   #outageMs(deliveries: number): number {
     const factor = this.#parts.engine.inOrder === true ? 2 ** Math.min(10, deliveries - 1) : 1
@@ -192,18 +205,10 @@ export class PushConsumer {
     }
   }
 
-  #apply(
-    result: Exclude<AttemptResult, { outcome: 'completed' }>,
-    envelope: Envelope,
-    attempt: Attempt,
-  ): PushOutcome | Promise<PushOutcome> {
-    const { leaseMs } = this.#parts
-    if (result.outcome === 'dead') return this.#bury(envelope, result, attempt)
-    const { abortReason } = attempt
-    // A withdrawn attempt does not count. The lease's new owner may finish meanwhile.
-    if (abortReason?.code === 'lease_lost') return this.#again(envelope, leaseMs)
-    if (abortReason?.code === 'drain_timeout') return this.#again(envelope, 0)
-    return this.#again({ ...envelope, attempts: attempt.number }, result.delayMs)
+  #delayAfter({ delayMs }: Later, { abortReason }: Attempt): number {
+    // The lease's new owner may finish meanwhile.
+    if (abortReason?.code === 'lease_lost') return this.#parts.leaseMs
+    return abortReason?.code === 'drain_timeout' ? 0 : delayMs
   }
 
   /** Delays an event, as a new message if possible. */
@@ -218,8 +223,24 @@ export class PushConsumer {
     })
   }
 
-  /** Keeps an event as a dead letter. Moved back unchanged, it starts at its first attempt. */
-  #bury(
+  /** Keeps an event as a dead letter. If the engine refuses it, its next delivery tries again. */
+  async #bury(
+    envelope: Envelope,
+    result: Extract<AttemptResult, { outcome: 'dead' }>,
+    {
+      attempt,
+      runs,
+      lease,
+    }: { readonly attempt: Attempt; readonly runs: RunCount; readonly lease: LeaseKeeper },
+  ): Promise<PushOutcome> {
+    const outcome = await this.#keepLetter(envelope, result, attempt)
+    const kept = attempt.decision === 'run' ? { lapses: 0, attempts: attempt.number } : runs
+    await lease.release(outcome.outcome === 'done' ? undefined : kept)
+    return outcome
+  }
+
+  /** Publishes a dead letter. Moved back unchanged, it starts at its first attempt. */
+  #keepLetter(
     { delivery }: Envelope,
     { error, notified }: Extract<AttemptResult, { outcome: 'dead' }>,
     { number }: Attempt,
@@ -242,11 +263,12 @@ export class PushConsumer {
 
   /** Handles a poison message: no handler can run for it, and each further delivery would end here again. */
   async #unreadable(
-    { id, body, deliveries }: PushMessage,
+    { id, body }: PushMessage,
+    store: GuardedStore,
     why: 'later_version' | undefined,
   ): Promise<PushOutcome> {
     const { engine, policy } = this.#parts
-    if (why === 'later_version' && deliveries < MAX_LATER_VERSION)
+    if (why === 'later_version' && (await this.#mayGoBack(id, store)))
       return { outcome: 'later', delayMs: UNAVAILABLE_MS }
     const cause =
       why === undefined ? 'another producer sent it, or it is damaged' : 'a later release wrote it'
@@ -256,6 +278,19 @@ export class PushConsumer {
       `Message ${id} in ${engine.location} cannot be read: ${cause}. ${fate}.`,
     )
     return engine.keepDead === undefined ? DONE : this.#keepDead(body, id)
+  }
+
+  /** Returns whether another process is to try to read a message. The store counts those that could not. */
+  async #mayGoBack(id: string, store: GuardedStore): Promise<boolean> {
+    const key = await platform.hashText(`message:${id}`)
+    const { leaseMs } = this.#parts
+    const lease = new LeaseKeeper({ store, key, leaseMs, newToken: this.#newToken })
+    const claim = await lease.claim()
+    if (claim?.outcome !== 'claimed') return true
+    const read = (claim.runs?.attempts ?? 0) + 1
+    const isLast = read >= MAX_LATER_VERSION
+    await lease.release(isLast ? undefined : { lapses: 0, attempts: read })
+    return !isLast
   }
 
   #keepDead(message: Uint8Array, group: string): Promise<PushOutcome> {
@@ -285,4 +320,44 @@ export class PushConsumer {
     const message = `Event ${id} is dropped after its last attempt: give the inbox a dead-letter queue, or save the event in onDeadLetter.`
     this.#parts.policy.logger.error({ code: 'dead_letter_dropped', event: id, err }, message)
   }
+}
+
+const NO_RUNS: RunCount = { lapses: 0, attempts: 0 }
+
+/** Returns the next attempt. Each process that died cost one, and decides whether handlers run again. */
+function attemptAfter(envelope: Envelope, runs: RunCount): Attempt {
+  const { ended, begun } = attemptsBefore(envelope, runs)
+  const decision: CrashDecision = crashPolicy(begun - ended)
+  return createAttempt(decision === 'run' ? begun + 1 : begun, decision)
+}
+
+/**
+ * Returns how many attempts ended, and how many began. The message may know more than the store: the release of a run that
+ * it counts may have failed, and its lease then expired.
+ */
+function attemptsBefore(
+  { attempts }: Envelope,
+  runs: RunCount,
+): { readonly ended: number; readonly begun: number } {
+  return {
+    ended: Math.max(attempts, runs.attempts),
+    begun: Math.max(attempts, runs.attempts + runs.lapses),
+  }
+}
+
+/**
+ * Returns the attempts to count from now on. A withdrawn attempt does not count, nor does a withdrawn notification, whose
+ * event stays as close to the end of its crashes as it was.
+ */
+function endedAttempts(
+  envelope: Envelope,
+  runs: RunCount,
+  { decision, number, abortReason }: Attempt,
+  { outcome }: Later,
+): number {
+  const { ended, begun } = attemptsBefore(envelope, runs)
+  if (decision !== 'run') return ended
+  if (outcome !== 'retry') return begun
+  const isWithdrawn = abortReason?.code === 'lease_lost' || abortReason?.code === 'drain_timeout'
+  return isWithdrawn ? begun : number
 }

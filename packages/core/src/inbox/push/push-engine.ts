@@ -39,7 +39,10 @@ export interface PushMessage {
   /** The engine's own id of the message, for the log. */
   readonly id: string
   readonly body: Uint8Array
-  /** Number of deliveries of this message, this one included. */
+  /**
+   * Number of deliveries of this message by the engine's count, this one included. It says nothing about attempts: the
+   * engine also counts deliveries that no consumer began.
+   */
   readonly deliveries: number
 }
 

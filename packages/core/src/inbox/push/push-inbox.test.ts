@@ -194,24 +194,122 @@ describe('an event', () => {
 })
 
 describe('a process that died', () => {
-  it('costs one attempt, by the engine’s count', async () => {
-    const { send, consume, attempts } = setup()
+  /** Claims the event as a process would that then dies. */
+  async function die(store: DedupeStore, { message }: Published, times = 1) {
+    const { delivery } = readEnvelope(message) as { delivery: { key: string } }
+    for (let time = 0; time < times; time++) {
+      await store.claim(delivery.key, `dead-${time}`, { leaseMs: 1, countForMs: 60_000 })
+      await new Promise(resolve => setTimeout(resolve, 3))
+    }
+  }
+
+  it('while it ran costs one attempt, by the claims of the store', async () => {
+    const store = memoryStore()
+    const { send, consume, attempts, published } = setup({}, { store })
     await send()
-    await consume(0, 3)
+    await die(store, published[0]!, 2)
+    await consume(0)
     expect(attempts).toEqual([3])
   })
 
-  it('five times in a row at one message does not run it again', async () => {
-    const { send, consume, attempts, receiver, dead } = setup()
+  it('five times in a row at one event does not run it again, and after three more not even onDeadLetter', async () => {
+    const store = memoryStore()
+    const { send, consume, attempts, receiver, dead, published } = setup({}, { store })
     const died = vi.fn()
     receiver.onDeadLetter(died)
     await send()
-    await consume(0, 6)
+    await die(store, published[0]!, 5)
+    await consume(0)
     expect([attempts, died.mock.calls.length, dead.length]).toEqual([[], 1, 1])
     await send()
-    await consume(1, 9)
+    await die(store, published[1]!, 8)
+    await consume(1)
     expect([attempts, died.mock.calls.length, dead.length]).toEqual([[], 1, 2])
+    await send()
+    await consume(2)
+    expect(attempts, 'a dead letter starts again at its first attempt').toEqual([1])
   })
+
+  it.each([false, true])('starts the count again with an attempt that ends (in order: %s)', async inOrder => {
+    const store = memoryStore()
+    const { send, consume, attempts, handler, published, dead } = setup(
+      { inOrder },
+      { store },
+      { retry: { attempts: 20 }, serializeBy: () => 'a' },
+    )
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    await die(store, published[0]!, 4)
+    await consume()
+    await die(store, published[0]!, 4)
+    await consume()
+    expect([attempts, dead]).toEqual([[5, 10], []])
+  })
+
+  it('while a dead letter was published runs the event’s last steps again', async () => {
+    const store = memoryStore()
+    const keepDead = vi.fn<NonNullable<PushEngine['keepDead']>>(async () => {})
+    const { send, consume, attempts, published, receiver } = setup({ keepDead }, { store })
+    const died = vi.fn()
+    receiver.onDeadLetter(died)
+    await send()
+    await die(store, published[0]!, 5)
+    keepDead.mockRejectedValueOnce(new Error('Too Many Requests'))
+    expect(await consume(0)).toMatchObject({ outcome: 'later' })
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect([attempts, died.mock.calls.length, keepDead.mock.calls.length]).toEqual([[], 2, 2])
+  })
+})
+
+describe('deliveries by the engine’s count', () => {
+  it.each([2, 6, 9, 100])(
+    'say nothing about runs: the first run is attempt 1 at delivery %i',
+    async count => {
+      for (const inOrder of [false, true]) {
+        const { send, consume, attempts, dead } = setup({ inOrder }, {}, { serializeBy: () => 'a' })
+        await send()
+        expect(await consume(0, count)).toEqual({ outcome: 'done' })
+        expect([attempts, dead]).toEqual([[1], []])
+      }
+    },
+  )
+
+  it('do not use up attempts: an event in order is dead after its last attempt, wherever the store was away', async () => {
+    const store = memoryStore()
+    const { send, consume, attempts, handler, dead } = setup(
+      { inOrder: true },
+      { store },
+      { retry: { attempts: 3 }, serializeBy: () => 'a' },
+    )
+    handler.mockRejectedValue(new Error('no'))
+    await send()
+    const away = vi.spyOn(store, 'claim').mockRejectedValue(new Error('away'))
+    for (const count of [1, 2, 3, 4]) expect(await consume(0, count)).toMatchObject({ outcome: 'later' })
+    away.mockRestore()
+    for (const count of [5, 6]) expect(await consume(0, count)).toMatchObject({ outcome: 'later' })
+    expect(await consume(0, 7)).toEqual({ outcome: 'done' })
+    expect([attempts, dead.length]).toEqual([[1, 2, 3], 1])
+  })
+
+  it('do not make a dead letter of a message from a later release that no process has read yet', async () => {
+    const { inbox, dead, receiver } = setup()
+    await receiver.start()
+    const body = new TextEncoder().encode('{"v":2}\n')
+    expect(await inbox.consume({ id: 'm', body, deliveries: 50 })).toMatchObject({ outcome: 'later' })
+    expect(dead).toEqual([])
+  })
+})
+
+it('counts an attempt once if its release was lost', async () => {
+  const store = memoryStore()
+  const { send, consume, attempts, handler } = setup({}, { store, leaseMs: 20 })
+  handler.mockRejectedValueOnce(new Error('no'))
+  vi.spyOn(store, 'release').mockRejectedValueOnce(new Error('away'))
+  await send()
+  await consume(0)
+  await new Promise(resolve => setTimeout(resolve, 25))
+  await consume(1)
+  expect(attempts).toEqual([1, 2])
 })
 
 describe('a claim', () => {
@@ -284,9 +382,11 @@ describe('a message that cannot be read', () => {
     const { inbox, dead, receiver } = setup()
     await receiver.start()
     const body = new TextEncoder().encode('{"v":2}\n')
-    const consume = (deliveries: number) => inbox.consume({ id: 'm', body, deliveries })
-    expect(await consume(4)).toEqual({ outcome: 'later', delayMs: 30_000 })
-    expect(await consume(5)).toEqual({ outcome: 'done' })
+    const consume = () => inbox.consume({ id: 'm', body, deliveries: 1 })
+    for (let read = 1; read < 5; read++)
+      expect(await consume()).toEqual({ outcome: 'later', delayMs: 30_000 })
+    expect(dead).toEqual([])
+    expect(await consume()).toEqual({ outcome: 'done' })
     expect(dead).toHaveLength(1)
   })
 })
@@ -346,6 +446,7 @@ describe('refusals', () => {
 
   it.each([
     ['store', { store: undefined }, {}],
+    ['store', { store: { ...memoryStore(), countsRuns: false } }, {}],
     ['capacity', {}, { capacity: 10 }],
     ['serializeBy', { cannotSerialize: 'it has no order' }, { serializeBy: () => 'a' }],
     ['acknowledge', {}, { acknowledge: 'after-processing' as const }],
@@ -371,5 +472,13 @@ describe('refusals', () => {
 
 function failing(): DedupeStore {
   const fail = () => Promise.reject(new Error('away'))
-  return { claim: fail, extend: fail, complete: fail, release: fail, forget: fail, start: fail }
+  return {
+    countsRuns: true,
+    claim: fail,
+    extend: fail,
+    complete: fail,
+    release: fail,
+    forget: fail,
+    start: fail,
+  }
 }

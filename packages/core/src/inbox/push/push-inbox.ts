@@ -13,7 +13,7 @@ import type { PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
 /** Parts of {@link createPushInbox}. */
 export interface PushInboxParts {
   readonly engine: PushEngine
-  /** Store of handled ids. Required in every process whose `concurrency` is not 0. */
+  /** Store of handled ids, which counts runs. Required in every process whose `concurrency` is not 0. */
   readonly store: DedupeStore | undefined
   /** Duration of a claim without renewal. */
   readonly leaseMs: number
@@ -29,9 +29,13 @@ export interface PushInbox extends Inbox {
   consume(message: PushMessage): Promise<PushOutcome>
   /** Maximum number of a batch's messages to consume at a time. */
   readonly concurrency: number
+  /** Longest that `consume` may take, in milliseconds: a consumer with less time left leaves the message to the engine. */
+  readonly longestMs: number
 }
 
 const PUBLISH_MS = 2000
+/** Time around the handlers of an event: for its claim, and to record its end. */
+const AROUND_HANDLERS_MS = 3000
 /** Bytes by which the head of an envelope may grow before the event is handled. */
 const RESERVED_BYTES = 64
 const NOT_STARTED = 'start() must come before the first event'
@@ -54,6 +58,8 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     checkOptions(options) {
       if (options.concurrency > 0 && store === undefined)
         throw new ConfigurationError('store', NO_STORE, { page: 'push-engines' })
+      if (options.concurrency > 0 && store?.countsRuns !== true)
+        throw new ConfigurationError('store', NO_COUNT, { page: 'push-engines' })
       if (options.capacity !== MAX_CAPACITY) throw new ConfigurationError('capacity', NO_CAPACITY)
       parts.checkOptions?.(options)
     },
@@ -79,12 +85,17 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     get concurrency() {
       return started().concurrency
     },
+    get longestMs() {
+      return started().handlerTimeoutMs + AROUND_HANDLERS_MS
+    },
   }
 }
 
 const MAX_CAPACITY = 1_000_000_000
 const NO_STORE =
   'is required if events are handled here, because an engine may deliver one event twice: pass a store that all consumers share, or set concurrency: 0 in a process that only receives'
+const NO_COUNT =
+  'must count the runs of an event, and set countsRuns: true: the engine counts deliveries, also those that ran nothing. memoryStore, redisStore and durableObjectStore do'
 const NO_CAPACITY = 'leave it out: the engine stores the events, and has its own limits'
 
 async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptResult> {
