@@ -21,7 +21,7 @@ export function runtimePrograms(): string {
   return folder
 }
 
-/** Returns the folder with another Node version that `test/runtimes` pins. Linux only. */
+/** Returns the folder with another Node version that `test/runtimes` pins, such as 22 or 20.11. Linux only. */
 export function nodePrograms(line: number): string {
   install()
   return `${INSTALLED}node${line}-${host}/bin`

@@ -3,7 +3,7 @@ import { type Duration, durationMs } from './duration.ts'
 import type { Message } from './message.ts'
 import type { Messages } from './messages.ts'
 import type { Fetch } from './post.ts'
-import { refuseBrowsers } from './refuse-browsers.ts'
+import { refuseBrowsers, refuseOldNode } from './refuse-browsers.ts'
 import { refuseUnknownNames } from './refuse-unknown-names.ts'
 import { type Platform, SEND_OPTIONS, type SendOptions, send } from './send.ts'
 import type { SendResult } from './send-result.ts'
@@ -46,6 +46,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     refuseBrowsers()
+    refuseOldNode()
     refuseUnknownNames('options', options, OPTIONS, `; the options of send are ${SEND_OPTIONS.join(', ')}`)
     // Kept in a closure, not in a field, so that no log of the client shows the key.
     const platform = toPlatform(options)

@@ -1,11 +1,12 @@
-import { crc32 } from 'node:zlib'
+// A named import of `crc32` would fail on an old Node before core says which one it needs.
+import zlib from 'node:zlib'
 
 /**
  * Returns the queue of a job, one of `count`: the one with the greatest weight. Only jobs for which a new queue has the
  * greatest weight move to it.
  */
 export function placeOf(jobId: string, count: number): number {
-  const hash = crc32(jobId)
+  const hash = zlib.crc32(jobId)
   let [place, greatest] = [0, -1]
   for (let index = 0; index < count; index++) {
     const weight = mixed(hash ^ Math.imul(index + 1, 0x9e3779b1))

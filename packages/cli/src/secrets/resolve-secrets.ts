@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
+// A named import of `parseEnv` would fail on an old Node before core says which one it needs.
+import util from 'node:util'
 import { readTextFile } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -60,7 +61,7 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>, where: str
 
 function readSecretsFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
   try {
-    return parseEnv(readTextFile(resolve(cwd, file), 'it'))
+    return util.parseEnv(readTextFile(resolve(cwd, file), 'it'))
   } catch (cause) {
     throw new UsageError(`cannot read the secrets file ${file}: ${(cause as Error).message}`, { cause })
   }
