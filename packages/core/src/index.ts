@@ -30,6 +30,7 @@ export {
   type EventOf,
   type EventPattern,
   type EventSchemas,
+  type EventsOf,
   type HandlerContext,
   type HandlerOf,
   isEvent,

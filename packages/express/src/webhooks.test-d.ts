@@ -52,3 +52,14 @@ shared.on('a.b', event => {
 app.use(express.json({ verify: captureRawBody }))
 // @ts-expect-error: misspelled
 webhooks({ secret, tolerence: 5 })
+
+const strict = webhooks({ secret, events: { 'a.b': z.object({ n: z.number() }) }, strict: true })
+expectTypeOf(strict).toExtend<RequestHandler>()
+app.post('/webhooks', strict)
+strict.on('a.b', event => {
+  expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
+})
+// @ts-expect-error: misspelled
+strict.on('conversation.resolve', () => {})
+// @ts-expect-error: misspelled
+webhooksOf(createReceiver({ secret, strict: true })).on('conversation.resolve', () => {})

@@ -1,4 +1,4 @@
-import type { EventSchemas, KnownEvents, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
+import type { EventSchemas, EventsOf, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { requireReceiver, toReceiver } from '@ackhook/core/spi'
 import type { Request, RequestHandler, Response } from 'express'
@@ -18,9 +18,10 @@ export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
  * })
  * app.post('/webhooks', hooks)
  */
-export function webhooks<const Schemas extends EventSchemas = Record<never, never>>(
-  options: ReceiverOptions<Schemas, Request>,
-): ExpressWebhooks<KnownEvents<Schemas>> {
+export function webhooks<
+  const Schemas extends EventSchemas = Record<never, never>,
+  Strict extends boolean = boolean,
+>(options: ReceiverOptions<Schemas, Request, Strict>): ExpressWebhooks<EventsOf<Schemas, Strict>> {
   return webhooksOf(toReceiver(options))
 }
 

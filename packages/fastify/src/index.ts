@@ -1,6 +1,7 @@
 export {
   type FastifyMountOptions,
   type FastifyReceiver,
+  type FastifyReceiverTypes,
   type FastifyWebhooksOptions,
   webhooks,
   webhooksOf,

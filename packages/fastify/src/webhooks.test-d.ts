@@ -39,3 +39,9 @@ app.webhooks.on('of.tomorrow', event => {
 
 // @ts-expect-error: no such option
 await app.register(webhooks, { secret: 'x', routePath: '/' })
+
+await app.register(webhooks, { secret: 'x', strict: true })
+const strict = createReceiver({ secret: 'x', strict: true })
+await app.register(webhooksOf(strict))
+// @ts-expect-error: misspelled
+strict.on('conversation.resolve', () => {})

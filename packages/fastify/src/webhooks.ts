@@ -1,7 +1,7 @@
 import {
   ConfigurationError,
   type EventSchemas,
-  type KnownEvents,
+  type EventsOf,
   type Receiver,
   type ReceiverOptions,
 } from '@ackhook/core'
@@ -26,8 +26,25 @@ import { drainOnClose } from './drain-on-close.ts'
 import { routeOtherMethods } from './other-methods.ts'
 import { keepOwnHeaders } from './own-headers.ts'
 
+/**
+ * Settings of the type of `app.webhooks`, which no option can change. With the option `strict`, merge it in here too, so
+ * that the compiler refuses other types.
+ *
+ * @example
+ * declare module '@ackhook/fastify' {
+ *   interface FastifyReceiverTypes {
+ *     strict: true
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there for merging
+export interface FastifyReceiverTypes {}
+
 /** Type of `app.webhooks`. */
-export type FastifyReceiver = Receiver<KnownEvents<Record<never, never>>, FastifyRequest>
+export type FastifyReceiver = Receiver<
+  EventsOf<Record<never, never>, FastifyReceiverTypes extends { readonly strict: true } ? true : false>,
+  FastifyRequest
+>
 
 /** Path and name of the route. */
 export interface FastifyMountOptions {

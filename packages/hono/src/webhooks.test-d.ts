@@ -32,3 +32,9 @@ new Hono().post('/webhooks', shared)
 shared.on('a.b', event => {
   expectTypeOf(event.data).toEqualTypeOf<{ n: number }>()
 })
+
+const strict = webhooks({ secret: 'a secret of some bytes', strict: true })
+new Hono().post('/webhooks', strict)
+strict.on('conversation.*', () => {})
+// @ts-expect-error: misspelled
+strict.on('conversation.resolve', () => {})

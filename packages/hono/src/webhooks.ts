@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type {
   BodyLimits,
   EventSchemas,
-  KnownEvents,
+  EventsOf,
   ReadBody,
   Receiver,
   ReceiverOptions,
@@ -42,7 +42,8 @@ export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promi
 export function webhooks<
   const Schemas extends EventSchemas = Record<never, never>,
   C extends Context = Context,
->(options: ReceiverOptions<Schemas, C>): HonoWebhooks<KnownEvents<Schemas>, C> {
+  Strict extends boolean = boolean,
+>(options: ReceiverOptions<Schemas, C, Strict>): HonoWebhooks<EventsOf<Schemas, Strict>, C> {
   return webhooksOf(toReceiver(options))
 }
 

@@ -50,6 +50,14 @@ export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>
 /** Known event types of a receiver: {@link EventMap}, overridden by its schemas. */
 export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & SchemaEvents<Schemas>
 
+/** Exists only in types: marks the events of a receiver with the option `strict`. */
+declare const STRICT: unique symbol
+
+/** Known events of a receiver, marked if it is strict, so that `on` takes no other types. */
+export type EventsOf<Schemas extends EventSchemas, Strict extends boolean> = [Strict] extends [true]
+  ? KnownEvents<Schemas> & { readonly [STRICT]: true }
+  : KnownEvents<Schemas>
+
 /**
  * Data of each type that has a schema. Merged into {@link EventMap}, these types apply to every receiver in the
  * program, including Fastify's `app.webhooks`, and to {@link EventOf}.
@@ -68,8 +76,15 @@ export type SchemaEvents<Schemas extends EventSchemas> = {
 type Names<Events> = keyof Events & string
 type CategoryOf<Type> = Type extends `${infer Category}.${string}` ? Category : never
 
-/** Patterns that `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or any other string. */
-export type EventPattern<Events> = Names<Events> | `${CategoryOf<Names<Events>>}.*` | '*' | (string & {})
+/**
+ * Patterns that `on` accepts: a known type, a category such as `'conversation.*'`, `'*'`, or, unless the receiver is
+ * strict, any other string.
+ */
+export type EventPattern<Events> =
+  | Names<Events>
+  | `${CategoryOf<Names<Events>>}.*`
+  | '*'
+  | (Events extends { readonly [STRICT]: true } ? never : string & {})
 
 /** Exists only in types: no event has this field. */
 declare const KNOWN: unique symbol

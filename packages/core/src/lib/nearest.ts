@@ -15,7 +15,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
 }
 
 /** Number of letters to insert, remove or replace (Levenshtein distance). */
-function distanceOf(a: string, b: string): number {
+export function distanceOf(a: string, b: string): number {
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 0; i < a.length; i++) {
     const row = [i + 1]

@@ -2,7 +2,7 @@ import { platform } from '#platform'
 import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
-import type { EventHandler, EventSchemas, KnownEvents } from '../events/event-types.ts'
+import { type EventHandler, type EventSchemas, type EventsOf, KNOWN_TYPES } from '../events/event-types.ts'
 import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
 import type { DeadLetterStore, ProcessingPolicy } from '../inbox/inbox.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
@@ -16,7 +16,7 @@ import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
-import { warnWithoutHandlers } from '../worker/unhandled-log.ts'
+import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker, inOwnContext } from '../worker/worker.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
@@ -34,16 +34,19 @@ import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
  *   await crm.close(event.data.conversation_id)
  * })
  */
-export function createReceiver<const Schemas extends EventSchemas = Record<never, never>, Context = unknown>(
-  options: ReceiverOptions<Schemas, Context>,
-): Receiver<KnownEvents<Schemas>, Context> {
+export function createReceiver<
+  const Schemas extends EventSchemas = Record<never, never>,
+  Context = unknown,
+  Strict extends boolean = boolean,
+>(options: ReceiverOptions<Schemas, Context, Strict>): Receiver<EventsOf<Schemas, Strict>, Context> {
   const resolved = resolveOptions<Context>(options)
-  const handlers = new HandlerRegistry()
+  const { schemas, strict } = resolved
+  const handlers = new HandlerRegistry({ known: [...KNOWN_TYPES, ...Object.keys(schemas)], strict })
   const wraps: WrapProcess[] = []
   const observers = new Observers(resolved.observe, resolved.logger)
   const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
   const { inbox } = resolved
-  const receiver: Receiver<KnownEvents<Schemas>, Context> & Inspectable = {
+  const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
       return this
@@ -114,7 +117,10 @@ function connect<Context>(
     queue,
     policy: policyOf(resolved, { clock, observe, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
-      if (handlers.freeze() && concurrency > 0) warnWithoutHandlers(logger, handlers)
+      if (handlers.freeze() && concurrency > 0) {
+        warnWithoutHandlers(logger, handlers)
+        reportUnknownPatterns(logger, handlers)
+      }
       warnOfCopies(logger)
       const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
       const work = createWorker({

@@ -28,6 +28,7 @@ describe('the defaults', () => {
       retentionMs: 604_800_000,
       namespace: '',
       serializeBy: undefined,
+      strict: false,
       contract: expect.objectContaining({ header: 'x-service-signature' }),
       schemas: {},
       observe: undefined,

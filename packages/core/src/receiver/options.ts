@@ -16,7 +16,11 @@ import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
-export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, never>, Context = unknown> {
+export interface ReceiverOptions<
+  Schemas extends EventSchemas = Record<never, never>,
+  Context = unknown,
+  Strict extends boolean = boolean,
+> {
   /** The endpoint's signing secret, a list during a rotation, or a function of the request's context. */
   readonly secret: SecretSource<Context> | undefined
   /** Maximum difference between `t` and this clock, in either direction. Default `'5m'`. `false` disables the check. */
@@ -75,6 +79,12 @@ export interface ReceiverOptions<Schemas extends EventSchemas = Record<never, ne
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match gets 422. */
   readonly events?: Schemas | undefined
+  /**
+   * `true`: `on` takes only published types, those of `events`, their categories and `'*'`. Any other is an error, for
+   * the compiler and when `on` is called. Types that only `EventMap` declares exist for the compiler alone. Default
+   * `false`: a pattern that matches none of them is logged at start.
+   */
+  readonly strict?: Strict | undefined
   /** Receives an observation of everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
@@ -105,6 +115,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly serializeBy: Options<Context>['serializeBy'] | undefined
   readonly contract: Contract
   readonly schemas: EventSchemas
+  readonly strict: boolean
   readonly observe: Observer | undefined
 }
 
@@ -128,6 +139,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'serializeBy',
   'contract',
   'events',
+  'strict',
   'observe',
   'logger',
   'clock',
@@ -187,6 +199,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     serializeBy: serializeByOf(options, inbox),
     contract: resolveContract(options.contract),
     schemas: schemasOf(options.events ?? {}),
+    strict: strictOf(options.strict ?? false),
     observe: functionOf('observe', options.observe),
     logger: loggerOf(options.logger ?? platform.defaultLogger),
     clock: functionOf('clock', options.clock) ?? Date.now,
@@ -267,6 +280,11 @@ function schemasOf(schemas: EventSchemas): EventSchemas {
     }
   }
   return schemas
+}
+
+function strictOf(strict: boolean): boolean {
+  if (typeof strict === 'boolean') return strict
+  throw new ConfigurationError('strict', 'must be true or false')
 }
 
 function loggerOf(logger: Logger): Logger {

@@ -1,13 +1,13 @@
 import { ConfigurationError } from '../errors/errors.ts'
-import type { EventSchemas, KnownEvents } from '../events/event-types.ts'
+import type { EventSchemas, EventsOf } from '../events/event-types.ts'
 import { createReceiver } from './create-receiver.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Receiver } from './receiver.ts'
 
 /** Resolves an adapter's argument: options, or a receiver that others may share. */
-export function toReceiver<const Schemas extends EventSchemas, Context>(
-  optionsOrReceiver: ReceiverOptions<Schemas, Context> | Receiver<KnownEvents<Schemas>, Context>,
-): Receiver<KnownEvents<Schemas>, Context> {
+export function toReceiver<const Schemas extends EventSchemas, Context, Strict extends boolean = boolean>(
+  optionsOrReceiver: ReceiverOptions<Schemas, Context, Strict> | Receiver<EventsOf<Schemas, Strict>, Context>,
+): Receiver<EventsOf<Schemas, Strict>, Context> {
   if (isReceiver(optionsOrReceiver)) return optionsOrReceiver
   if (isOfFramework(optionsOrReceiver)) {
     const fix = `was called by a framework instead of your code: mount webhooks({ secret }), and import it from that framework's adapter`

@@ -1,7 +1,22 @@
 import { AckhookError, ConfigurationError } from '../errors/errors.ts'
-import type { EventHandler } from '../events/event-types.ts'
-import { covers, requirePattern } from '../events/type-pattern.ts'
+import { type EventHandler, KNOWN_TYPES } from '../events/event-types.ts'
+import { covers, matchesAny, misspelled, requirePattern } from '../events/type-pattern.ts'
 import type { FailureHandler } from './failure.ts'
+
+/** The types that handlers are expected for. */
+export interface ExpectedTypes {
+  /** Published types, and those of the option `events`. */
+  readonly known: readonly string[]
+  /** Refuses patterns that match none of them. */
+  readonly strict: boolean
+}
+
+/** A pattern that matches no known type. */
+export interface UnknownPattern {
+  readonly pattern: string
+  /** What it probably misspells. */
+  readonly meant: string | undefined
+}
 
 /** Handlers for unmatched events, failed attempts and dead letters. */
 export interface Listeners {
@@ -21,12 +36,18 @@ export class HandlerRegistry {
   readonly #always: EventHandler[] = []
   /** Cached results of {@link match}, for registered types only: the sender may invent any number of others. */
   readonly #matched = new Map<string, readonly EventHandler[]>()
+  readonly #expected: ExpectedTypes
   #frozen = false
+
+  constructor(expected: ExpectedTypes = { known: KNOWN_TYPES, strict: false }) {
+    this.#expected = expected
+  }
 
   add(pattern: string | readonly string[], handler: EventHandler<never>): void {
     this.check(`on('${String(pattern)}')`, handler)
     const patterns: string[] = Array.isArray(pattern) ? [...new Set(pattern)] : [pattern]
     if (patterns.length === 0) throw new ConfigurationError('on', 'an empty list of types would never match')
+    if (this.#expected.strict) for (const one of patterns) this.#requireKnown(one)
     const lists = patterns.map(one => this.#listOf(one))
     lists.forEach((list, i) => {
       // One call runs its handler once per event, so the widest of its patterns stands for the others.
@@ -65,6 +86,14 @@ export class HandlerRegistry {
     return [...this.#exact.keys(), ...categories, ...(this.#always.length > 0 ? ['*'] : [])]
   }
 
+  /** Returns the patterns passed to `on` that match no known type. */
+  unknownPatterns(): readonly UnknownPattern[] {
+    const { known } = this.#expected
+    return this.patterns()
+      .filter(pattern => !matchesAny(pattern, known))
+      .map(pattern => ({ pattern, meant: misspelled(pattern, known) }))
+  }
+
   /** Returns the handlers of the exact type, then of its category, then of `'*'`, each in order of registration. */
   match(type: string): readonly EventHandler[] {
     const known = this.#matched.get(type)
@@ -74,6 +103,18 @@ export class HandlerRegistry {
     const handlers = [...(this.#exact.get(type) ?? []), ...(category ?? []), ...this.#always]
     if (this.#frozen && this.#exact.has(type)) this.#matched.set(type, handlers)
     return handlers
+  }
+
+  #requireKnown(pattern: unknown): void {
+    const { known } = this.#expected
+    requirePattern('on', pattern)
+    if (matchesAny(pattern, known)) return
+    const meant = misspelled(pattern, known)
+    const guess = meant === undefined ? '' : `did you mean '${meant}'? Otherwise `
+    throw new ConfigurationError(
+      `on('${pattern}')`,
+      `no known event has this type, and the receiver is strict: ${guess}add it to the option events, or leave strict out`,
+    )
   }
 
   #listOf(pattern: unknown): EventHandler[] {

@@ -40,6 +40,27 @@ export function warnWithoutHandlers(logger: Logger, handlers: HandlerRegistry): 
   )
 }
 
+/**
+ * Logs patterns that match no known type: events of the type that was meant would complete without the handler. A
+ * misspelled one is an error. Of others nothing is known, such as types that the platform has not published.
+ */
+export function reportUnknownPatterns(logger: Logger, handlers: HandlerRegistry): void {
+  const unknown = handlers.unknownPatterns()
+  for (const { pattern, meant } of unknown) {
+    if (meant === undefined) continue
+    logger.error(
+      { code: 'type_misspelled', pattern, meant },
+      `on('${pattern}') matches no known event: did you mean on('${meant}')? If not, add '${pattern}' to the option events.`,
+    )
+  }
+  const others = unknown.filter(({ meant }) => meant === undefined).map(({ pattern }) => pattern)
+  if (others.length === 0) return
+  logger.warn(
+    { code: 'type_unknown', patterns: others },
+    `No known event matches ${others.map(pattern => `on('${pattern}')`).join(', ')}. Check the spelling, and add the types to the option events.`,
+  )
+}
+
 function suggestionFor(type: string, { handlers, schemas }: UnhandledLogParts): string {
   const patterns = handlers.patterns()
   const known = [...KNOWN_TYPES, ...Object.keys(schemas)]

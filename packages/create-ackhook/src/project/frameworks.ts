@@ -24,6 +24,14 @@ export interface Framework {
 const HANDLER = `on('conversation.resolved', async event => {
     console.log(event.data.conversation_id, 'was resolved by', event.data.resolved_by)
   })`
+/** The option `strict` for the compiler: Fastify's types do not know the options of a plugin. */
+const STRICT_TYPES = `
+declare module '@ackhook/fastify' {
+  interface FastifyReceiverTypes {
+    strict: true
+  }
+}
+`
 const LISTENING = "console.log('Listening on port', port)"
 const PORT = 'const port = Number(process.env.PORT ?? 3000)'
 const SHUTDOWN = "import { gracefulShutdown } from '@ackhook/core/node'"
@@ -51,7 +59,7 @@ function appWithHooks(adapter: string, statements: string, route: string) {
 
 /** The app without a port, so that a test can have one too. */
 export function createApp(${parameter}) {
-  const hooks = webhooks({ secret: process.env.SIGNING_SECRET${option} })
+  const hooks = webhooks({ secret: process.env.SIGNING_SECRET, strict: true${option} })
 
   hooks.${HANDLER}
 
@@ -110,12 +118,12 @@ server.once('listening', () => ${LISTENING})`,
     app(code, choices) {
       const { parameter, option, typeImport } = inboxParts(code, choices)
       return `${code.imports("import { webhooks } from '@ackhook/fastify'", "import fastify from 'fastify'", typeImport)}
-
+${code.typed(STRICT_TYPES)}
 /** The app without a port, so that a test can have one too. */
 export async function createApp(${parameter}) {
   const app = fastify()
 
-  await app.register(webhooks, { path: '/webhooks', secret: process.env.SIGNING_SECRET${option} })
+  await app.register(webhooks, { path: '/webhooks', secret: process.env.SIGNING_SECRET, strict: true${option} })
 
   app.webhooks.${HANDLER}
 

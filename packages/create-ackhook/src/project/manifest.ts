@@ -54,7 +54,8 @@ export function manifest(choices: Choices, facts: Facts): string {
 }
 
 function scripts(isTyped: boolean, tests: boolean): object {
-  const [build, folder] = isTyped ? ['tsc && ', 'dist'] : ['', 'src']
+  // The compiler prints nothing for a second or more.
+  const [build, folder] = isTyped ? ['echo Compiling... && tsc && ', 'dist'] : ['', 'src']
   return {
     ...(isTyped && { build: 'tsc' }),
     start: `${build}node --env-file=.env ${folder}/server.js`,

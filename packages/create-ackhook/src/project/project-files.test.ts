@@ -39,6 +39,7 @@ function statements(code: string): readonly string[] {
     .map(line => line.replace(/ \/\/ .*/, '').trim())
     .filter(line => line !== '')
     .map(line => line.replace('async (event, { attempt, signal }) =>', 'async event =>'))
+    .map(line => line.replace(', strict: true', ''))
     .map(line => line.replace('port: 3000', 'port').replace('(3000)', '(port)'))
 }
 
