@@ -198,8 +198,9 @@ class BullmqInbox {
     // A worker that begins after this start has failed would never be drained.
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
+    const { limits, limiter } = this.#options
     if (policy.concurrency > 0)
-      this.#worker ??= new QueueWorkers(engine, work, policy, { ...this.#options, minutes, onError })
+      this.#worker ??= new QueueWorkers(engine, work, policy, { limits, limiter, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 

@@ -11,14 +11,19 @@ const DEADLINE_MS = 4000
 
 export async function createEngine({
   engine: { kind, connection },
-  ...settings
+  queue,
+  queues,
+  prefix,
+  telemetry,
+  limits,
+  create,
 }: ResolvedOptions): Promise<Engine> {
   const engine = await (kind === 'redis'
-    ? createRedisEngine(settings, connection)
-    : createPostgresEngine(settings, connection))
-  if (!settings.create) {
+    ? createRedisEngine({ queue, queues, prefix, telemetry, limits, create }, connection)
+    : createPostgresEngine({ queue, prefix, telemetry, limits, create }, connection))
+  if (!create) {
     try {
-      await withDeadline(requireQueue(engine, settings), { operation: 'opening', ms: DEADLINE_MS })
+      await withDeadline(requireQueue(engine, prefix), { operation: 'opening', ms: DEADLINE_MS })
     } catch (error) {
       void engine.disconnect()
       throw questionError(error, engine)
@@ -27,7 +32,7 @@ export async function createEngine({
   return engine
 }
 
-async function requireQueue(engine: Engine, { prefix }: Pick<ResolvedOptions, 'prefix'>): Promise<void> {
+async function requireQueue(engine: Engine, prefix: string | undefined): Promise<void> {
   if (await engine.exists()) return
   const prefixed = prefix === undefined ? '' : ` with the prefix '${prefix}'`
   throw new ConfigurationError('queue', `there is no queue '${engine.name}'${prefixed} on this server`)

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
+import { type LeaseLimits, limitsOf } from './engine/lease-limits.ts'
 import { MAX_QUEUES } from './queues/queue-record.ts'
 
 /** A `pg` pool, recognized by properties that options lack: its own type and BullMQ's are incompatible. */
@@ -60,7 +61,8 @@ export interface ResolvedOptions {
   readonly queue: string
   readonly queues: number
   readonly prefix: string | undefined
-  readonly leaseMs: number
+  /** Everything that depends on the lease. */
+  readonly limits: LeaseLimits
   readonly limiter: { readonly max: number; readonly duration: number } | undefined
   readonly telemetry: Telemetry | undefined
   readonly create: boolean
@@ -107,7 +109,7 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
     queue,
     queues,
     prefix,
-    leaseMs: durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 }),
+    limits: limitsOf(durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 })),
     limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit, queues),
     telemetry,
     create,

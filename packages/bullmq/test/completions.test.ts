@@ -1,6 +1,6 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Duration, Inbox } from '@ackhook/core'
-import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
+import { type AttemptResult, createAttempt, momentNow, type ProcessEvent } from '@ackhook/core/spi'
 import { ErrorCode } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
@@ -10,7 +10,7 @@ import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 import type { Relocked } from '../src/engine/engine.ts'
 import type { EventJob } from '../src/engine/event-job.ts'
-import { watchRecord } from '../src/processing/lost-record.ts'
+import { TakenJob } from '../src/processing/taken-job.ts'
 import { migrate, postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
@@ -200,11 +200,12 @@ describe.each([
   })
 })
 
-/** A job whose completion fails with these errors in turn, and the reported events. */
+/** A take whose completion fails with these errors in turn, and the reported events. */
 function jobThat(answers: readonly Error[], ...found: Relocked[]) {
   let tries = 0
   const next: boolean[] = []
   const job = {
+    ...{ id: 'e-k', attemptsMade: 0, stalledCounter: 0, data: {} },
     moveToCompleted: async (_result: unknown, _token: string, fetchNext: boolean) => {
       next.push(fetchNext)
       throw answers[tries++]
@@ -212,23 +213,33 @@ function jobThat(answers: readonly Error[], ...found: Relocked[]) {
     ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
   } as unknown as EventJob
   const events = {
-    ...{ onLost: vi.fn(), onRepeat: vi.fn(), onReplyLost: vi.fn() },
-    ...{ onCompletionLost: vi.fn(), onSettled: vi.fn() },
+    ...{ onLeaseLost: vi.fn(), onError: vi.fn(), release: vi.fn(async () => {}) },
+    ...{ onCompletionLost: vi.fn(), onLeft: vi.fn() },
   }
   const over = { is: false }
-  watchRecord(job, { ...events, relock: async () => found.shift() ?? 'recorded', isOver: () => over.is })
-  return { complete: () => job.moveToCompleted(undefined, 'token', true), events, over, next }
+  const relock = async () => found.shift() ?? 'recorded'
+  const take = new TakenJob(job, 'token', momentNow(), {
+    ...events,
+    relock,
+    leaseMs: 30_000,
+    isOver: () => over.is,
+  })
+  const delivery = aDelivery()
+  take.begin({ delivery, attempt: createAttempt(1), result: Promise.resolve(COMPLETED) })
+  take.end(COMPLETED)
+  return { complete: () => job.moveToCompleted(undefined, 'token', true), take, delivery, events, over, next }
 }
 
 const cut = new Error('read ECONNRESET')
 const gone = Object.assign(new Error('Missing lock'), { code: ErrorCode.JobLockNotExist })
 
 test('a recorded completion whose reply was lost is neither an error nor a lost lease', async () => {
-  const { complete, events, next } = jobThat([cut, gone])
+  const { complete, take, events, next } = jobThat([cut, gone])
   expect(await complete()).toBeUndefined()
-  expect(events.onRepeat.mock.calls).toEqual([[cut]])
-  expect(events.onLost).not.toHaveBeenCalled()
-  expect(events.onReplyLost).toHaveBeenCalledTimes(1)
+  expect(take.state).toBe('recorded')
+  expect(events.onError.mock.calls).toEqual([[cut]])
+  expect(events.onLeaseLost).not.toHaveBeenCalled()
+  expect(events.release).toHaveBeenCalledTimes(1)
   expect(next).toEqual([true, false])
 })
 
@@ -236,24 +247,25 @@ test.each([
   ['at first', [gone]],
   ['when repeated', [cut, gone]],
 ])('a completion refused %s because another attempt has begun is a lost lease', async (_, answers) => {
-  const { complete, events } = jobThat(answers, 'taken')
+  const { complete, take, events } = jobThat(answers, 'taken')
   await expect(complete()).rejects.toBe(gone)
-  expect(events.onLost).toHaveBeenCalledTimes(1)
+  expect(take.state).toBe('lost')
+  expect(events.onLeaseLost).toHaveBeenCalledTimes(1)
 })
 
 test('a completion recorded under a second lock, with a lost reply, is not a lost lease either', async () => {
   const { complete, events } = jobThat([gone, cut, gone], 'relocked', 'recorded')
   expect(await complete()).toBeUndefined()
-  expect(events.onLost).not.toHaveBeenCalled()
-  expect(events.onReplyLost).toHaveBeenCalledTimes(1)
+  expect(events.onLeaseLost).not.toHaveBeenCalled()
+  expect(events.release).toHaveBeenCalledTimes(1)
 })
 
 test('a completion that could not be recorded before the drain ended is reported as lost', async () => {
-  const { complete, events, over } = jobThat([cut, cut])
-  events.onRepeat.mockImplementation(() => {
+  const { complete, delivery, events, over } = jobThat([cut, cut])
+  events.onError.mockImplementation(() => {
     over.is = true
   })
   await expect(complete()).rejects.toBe(cut)
-  expect(events.onCompletionLost.mock.calls).toEqual([[cut]])
-  expect(events.onSettled).toHaveBeenCalledTimes(1)
+  expect(events.onCompletionLost.mock.calls).toEqual([[delivery, cut]])
+  expect(events.onLeft).toHaveBeenCalledTimes(1)
 })

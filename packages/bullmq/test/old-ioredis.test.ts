@@ -1,7 +1,8 @@
 import { Redis as Redis5 } from 'ioredis5'
 import { expect, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
-import { connector, FOR_WORK } from '../src/redis/connections.ts'
+import { limitsOf } from '../src/engine/lease-limits.ts'
+import { connector, forWork } from '../src/redis/connections.ts'
 import { until } from './parts.ts'
 
 const SOCKET_TIMEOUT_MS = 1500
@@ -10,7 +11,10 @@ test('with ioredis 5, the socket timeout of a connection that was cut does not e
   const server = await startRedis()
   const users = new Redis5(server.url)
   const connect = await connector(users as never)
-  const ours = connect({ ...FOR_WORK, socketTimeout: SOCKET_TIMEOUT_MS }) as unknown as Redis5
+  const ours = connect({
+    ...forWork(limitsOf(11_000)),
+    socketTimeout: SOCKET_TIMEOUT_MS,
+  }) as unknown as Redis5
   try {
     let closed = 0
     await until(() => ours.status === 'ready')

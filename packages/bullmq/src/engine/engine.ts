@@ -1,9 +1,11 @@
 import type { InboxStats } from '@ackhook/core'
 import type { ProcessingPolicy, StoreNotice } from '@ackhook/core/spi'
 import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
+import type { OnTake } from './bullmq-internals.ts'
 import type { EventBoard, InboxBoard } from './event-board.ts'
 import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
+import type { LeaseLimits } from './lease-limits.ts'
 
 /**
  * Outcome of locking a job again after its attempt lost the lock: `relocked` for this attempt; its end is already
@@ -11,7 +13,12 @@ import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
  */
 export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
-export type WorkerSettings = Omit<WorkerOptions, 'connection' | 'prefix' | 'telemetry'>
+export interface WorkerSettings
+  extends Pick<WorkerOptions, 'maxStalledCount' | 'runRetryDelay' | 'settings' | 'limiter'> {
+  readonly limits: LeaseLimits
+  /** Called when the worker has taken a job, before it runs the job. */
+  readonly onTake: OnTake
+}
 export type JobProcessor = Processor<JobData, unknown, string>
 
 /** Settings of both engines, apart from their connection. */
@@ -20,6 +27,7 @@ export interface EngineSettings {
   /** Redis only. */
   readonly prefix: string | undefined
   readonly telemetry: Telemetry | undefined
+  readonly limits: LeaseLimits
   /** Creates the queue if there is none. */
   readonly create: boolean
 }

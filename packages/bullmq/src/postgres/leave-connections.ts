@@ -1,14 +1,11 @@
-/** Runs each of BullMQ's commands on PostgreSQL. */
-interface Backend {
-  run(command: string, params: readonly unknown[]): Promise<unknown>
-}
+import type { PostgresBackend } from '../engine/bullmq-internals.ts'
 
 /**
  * Limits the commands that a worker runs at a time, and leaves the pool's other connections to deliveries. Otherwise
  * hundreds of completions, all waiting for a slow disk, would delay deliveries until their senders give up.
  */
-export function leaveConnections(backend: object, most: number): void {
-  const run = (backend as Backend).run.bind(backend)
+export function leaveConnections(backend: Pick<PostgresBackend, 'run'>, most: number): void {
+  const run = backend.run.bind(backend)
   const waiting: (() => void)[] = []
   let running = 0
   async function runInTurn(command: string, params: readonly unknown[]): Promise<unknown> {
@@ -23,5 +20,5 @@ export function leaveConnections(backend: object, most: number): void {
       else next()
     }
   }
-  Object.defineProperty(backend, 'run', { value: runInTurn })
+  backend.run = runInTurn
 }

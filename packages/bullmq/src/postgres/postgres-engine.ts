@@ -7,6 +7,7 @@ import {
   type QueueOptions,
   withBackend,
 } from 'bullmq'
+import { limitBlocking, postgresBackend, reportTakes } from '../engine/bullmq-internals.ts'
 import { clockNotice } from '../engine/clock-notice.ts'
 import {
   type Bite,
@@ -26,6 +27,7 @@ import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { workerOptionsOf } from '../engine/lease-limits.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
 import { lockByServerClock } from './lock-by-server-clock.ts'
@@ -62,7 +64,7 @@ import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
-/** A connection without a reply for this long is replaced: the network may have dropped it. */
+/** Limit of queries that read or change many rows, or create tables. */
 const QUERY_TIMEOUT_MS = 10_000
 /** Connections of one process in total. A server with the default `max_connections` of 100 serves nine processes. */
 const MAX_CONNECTIONS = 10
@@ -70,12 +72,6 @@ const MAX_CONNECTIONS = 10
  * Connections that the worker leaves to deliveries, which use two batches at a time. It listens on one of the others.
  */
 const KEPT_CONNECTIONS = 4
-/**
- * Same as on Redis. BullMQ's own hour relies on the connection that listens for new jobs, which may have failed
- * silently.
- */
-const MAX_BLOCK_S = { get: () => 10 }
-
 /**
  * One of this package's sets of tables beside BullMQ's: a query that finds out whether they are missing, and one that
  * creates them.
@@ -129,9 +125,11 @@ class PostgresEngine implements QueueEngine {
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
   readonly #queries: Queries
+  /** Queries that read or change many rows. */
+  readonly #slowQueries: Queries
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
-  constructor({ queue, telemetry, create }: EngineSettings, connection: PostgresConnectionOptions) {
+  constructor({ queue, telemetry, create, limits }: EngineSettings, connection: PostgresConnectionOptions) {
     this.name = queue
     this.#shared = { connection: withLimits(connection), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
@@ -142,15 +140,17 @@ class PostgresEngine implements QueueEngine {
     // The failed call rejects by itself. Without a listener, BullMQ would also print the error.
     this.#queue.on('error', () => {})
     const backend = this.#queue.getBackend()
-    useTypes(backend)
-    retryDeadlocks(backend)
+    const internals = postgresBackend(backend)
+    useTypes(internals, limits.silenceMs)
+    retryDeadlocks(internals)
     // Traced adds call this.
     backend.addJob = async ({ name, data, opts }, jobId) => {
       await this.#accept([{ name, data: JSON.parse(data), opts: { ...opts, jobId } }])
       return jobId
     }
     this.#pool = backend.connection.pool
-    this.#queries = typedQueries(this.#pool)
+    this.#queries = typedQueries(this.#pool, limits.silenceMs)
+    this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
     this.board = new PostgresBoard(this.#queries, queue)
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
   }
@@ -174,8 +174,8 @@ class PostgresEngine implements QueueEngine {
     if (ordered) await this.#checkIsolation()
     try {
       for (const [isMissing, create] of ordered ? ORDERED_TABLES : TABLES) {
-        const { rows } = await this.#queries.query<{ readonly missing: boolean }>(isMissing)
-        if (rows[0]?.missing) await this.#queries.query(create)
+        const { rows } = await this.#slowQueries.query<{ readonly missing: boolean }>(isMissing)
+        if (rows[0]?.missing) await this.#slowQueries.query(create)
       }
     } catch (cause) {
       throw (cause as { readonly code?: unknown }).code === '42501' ? mayNotCreate(cause) : cause
@@ -197,12 +197,12 @@ class PostgresEngine implements QueueEngine {
   }
 
   async countUnfinished(limit: number): Promise<number> {
-    const { rows } = await this.#queries.query(COUNT_UNFINISHED, [this.name, limit])
+    const { rows } = await this.#slowQueries.query(COUNT_UNFINISHED, [this.name, limit])
     return Number(rows[0]?.['unfinished'])
   }
 
   async readCounts(): Promise<QueueCounts> {
-    const { rows } = await this.#queries.query<CountsRow>(READ_COUNTS, [this.name])
+    const { rows } = await this.#slowQueries.query<CountsRow>(READ_COUNTS, [this.name])
     const { pending, active, dead, oldest, waiting_error } = rows[0]!
     return {
       pending: Number(pending),
@@ -244,7 +244,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   list(query: JobQuery): Promise<readonly ListedJob[]> {
-    return listJobs(this.#queries, this.name, query)
+    return listJobs(this.#slowQueries, this.name, query)
   }
 
   find(jobId: string): Promise<FoundJob | undefined> {
@@ -263,8 +263,8 @@ class PostgresEngine implements QueueEngine {
 
   async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
     const counts = [
-      await this.#queries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now, MAX_AGE_MS]),
-      await this.#queries.query(FORGET_EXPIRED, [this.name, limit]),
+      await this.#slowQueries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now, MAX_AGE_MS]),
+      await this.#slowQueries.query(FORGET_EXPIRED, [this.name, limit]),
     ]
     return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
   }
@@ -274,18 +274,26 @@ class PostgresEngine implements QueueEngine {
     return false
   }
 
-  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
+  newWorker(run: JobProcessor, { limits, onTake, ...settings }: WorkerSettings): QueueWorker {
     // The queue's pool: BullMQ would open a second one of the same size.
-    const options = { ...settings, ...this.#shared, connection: this.#pool }
+    const options = {
+      ...settings,
+      ...workerOptionsOf(limits),
+      ...this.#shared,
+      connection: this.#pool,
+    }
     const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, run, options))
     const backend = worker.getBackend()
     // Until BullMQ looks up a pool's schema, it assumes its default one.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
-    Object.defineProperty(backend, 'maximumBlockTimeout', MAX_BLOCK_S)
-    lockByServerClock(backend)
-    leaveConnections(backend, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
-    useTypes(backend)
-    retryDeadlocks(backend)
+    // BullMQ's own hour relies on the connection that listens for new jobs, which may have failed silently.
+    limitBlocking(backend, limits.blockMs / 1000)
+    const internals = postgresBackend(backend)
+    lockByServerClock(internals)
+    leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
+    useTypes(internals, limits.silenceMs)
+    retryDeadlocks(internals)
+    reportTakes(worker, backend, onTake)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
       return rows.map(row => String(row['id']))
@@ -338,7 +346,7 @@ class PostgresEngine implements QueueEngine {
   /** Returns the ids of the rows that a statement changed. */
   async #change(statement: string, values: readonly unknown[]): Promise<readonly string[]> {
     const { rows } = await retryingDeadlocks(() =>
-      this.#queries.query<{ readonly id: string }>(statement, values),
+      this.#slowQueries.query<{ readonly id: string }>(statement, values),
     )
     return rows.map(({ id }) => id)
   }

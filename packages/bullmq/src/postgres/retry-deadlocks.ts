@@ -1,7 +1,4 @@
-/** Runs each of BullMQ's operations on PostgreSQL. Each is a single statement. */
-interface Backend {
-  query(text: string, params?: readonly unknown[]): Promise<unknown>
-}
+import type { PostgresBackend } from '../engine/bullmq-internals.ts'
 
 const MAX_TRIES = 5
 /** Deadlock detected, or serialization failure if the database is set to that isolation level. */
@@ -13,10 +10,9 @@ const MAX_WAIT_MS = 50
  * statement that completes a job also wakes the jobs that are due, in no fixed order. BullMQ would treat the deadlock
  * as a server failure, and the job would run again once its lock expires.
  */
-export function retryDeadlocks(backend: object): void {
-  const query = (backend as Backend).query.bind(backend)
-  const queryAgain: Backend['query'] = (text, params) => retryingDeadlocks(() => query(text, params))
-  Object.defineProperty(backend, 'query', { value: queryAgain })
+export function retryDeadlocks(backend: PostgresBackend): void {
+  const query = backend.query.bind(backend)
+  backend.query = (text, params) => retryingDeadlocks(() => query(text, params))
 }
 
 export async function retryingDeadlocks<T>(query: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@ackhook/core'
+import type { PostgresBackend } from '../engine/bullmq-internals.ts'
 
 type Parse = (text: string) => unknown
 
@@ -47,21 +48,18 @@ export const TYPES = {
     format === 'binary' ? refuseBinary : (PARSERS.get(oid) ?? asText),
 }
 
-/** Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. */
-export function typedQueries(pool: object): Queries {
+/**
+ * Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. A
+ * connection without a reply for `silenceMs` is replaced: the network may have dropped it.
+ */
+export function typedQueries(pool: object, silenceMs: number): Queries {
   return {
-    query: (text, values) => (pool as Pool).query({ text, types: TYPES }, values),
+    query: (text, values) => (pool as Pool).query({ text, types: TYPES, query_timeout: silenceMs }, values),
   }
 }
 
-/** Runs each of BullMQ's operations on PostgreSQL. */
-interface Backend {
-  query(query: object, params?: readonly unknown[]): Promise<unknown>
-}
-
 /** Does the same for BullMQ's own queries, which it passes to the pool directly. */
-export function useTypes(backend: object): void {
-  const query = (backend as Backend).query.bind(backend)
-  const typed = (text: string, params?: readonly unknown[]) => query({ text, types: TYPES }, params)
-  Object.defineProperty(backend, 'query', { value: typed, configurable: true })
+export function useTypes(backend: PostgresBackend, silenceMs: number): void {
+  const query = backend.query.bind(backend)
+  backend.query = (text, params) => query({ text, types: TYPES, query_timeout: silenceMs }, params)
 }

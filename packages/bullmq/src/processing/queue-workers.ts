@@ -4,7 +4,7 @@ import { InboxWorker, type InboxWorkerOptions } from './inbox-worker.ts'
 import { OutageLog } from './outage-log.ts'
 import { Slots } from './slots.ts'
 
-export type QueueWorkersOptions = Pick<InboxWorkerOptions, 'leaseMs' | 'minutes' | 'onError'> & {
+export type QueueWorkersOptions = Pick<InboxWorkerOptions, 'limits' | 'minutes' | 'onError'> & {
   readonly limiter: { readonly max: number; readonly duration: number } | undefined
 }
 
@@ -17,8 +17,9 @@ interface Member {
 
 /**
  * Steps 10 and 11: this process's share of the work, with one worker per queue. While a slot is free, each worker may
- * take one more job, and a worker without a job always waits for one. So a process takes at most as many surplus jobs
- * as there are queues, and these wait for a slot.
+ * take one more job, so that each begins as soon as it is here: BullMQ's loop begins none before it has taken as many as
+ * it may. A worker without a job always waits for one. So with several queues a process takes at most as many surplus
+ * jobs as there are queues, and these wait for a slot.
  */
 export class QueueWorkers {
   readonly #engine: Engine
@@ -77,11 +78,11 @@ export class QueueWorkers {
     const own = {
       ...options,
       limiter: limiter && { ...limiter },
-      concurrency: this.#engine.queues.length === 1 ? this.#policy.concurrency : 1,
+      slots: this.#slots,
       outages: this.#outages,
       onTaken: () => this.#take(member),
     }
-    const worker = new InboxWorker(queue, this.#attempt, this.#policy, own)
+    const worker = new InboxWorker(queue, this.#work, this.#policy, own)
     const member: Member = { worker, limiter: own.limiter, taken: 0 }
     return member
   }
@@ -103,14 +104,8 @@ export class QueueWorkers {
   }
 
   #share(): void {
-    if (this.#members.size === 1) return
     const more = Number(this.#taken < this.#policy.concurrency)
     for (const { worker, taken } of this.#members.values()) worker.setConcurrency(Math.max(1, taken + more))
-  }
-
-  readonly #attempt: ProcessEvent = (delivery, attempt, limit) => {
-    if (this.#members.size === 1) return this.#work(delivery, attempt, limit)
-    return this.#slots.run(() => this.#work(delivery, attempt, limit))
   }
 }
 

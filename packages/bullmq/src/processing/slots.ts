@@ -7,12 +7,11 @@ export class Slots {
     this.#free = count
   }
 
-  async run<T>(attempt: () => T | Promise<T>): Promise<T> {
+  /** Resolves when an attempt may begin. The returned function ends its turn. */
+  async take(): Promise<() => void> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>(begin => this.#waiting.push(begin))
-    try {
-      return await attempt()
-    } finally {
+    return () => {
       const begin = this.#waiting.shift()
       if (begin === undefined) this.#free++
       else begin()

@@ -1,10 +1,11 @@
 import { Cluster } from 'ioredis'
 import { expect, test } from 'vitest'
-import { connector, disconnect, FOR_DELIVERIES, FOR_WORK } from './connections.ts'
+import { limitsOf } from '../engine/lease-limits.ts'
+import { connector, disconnect, FOR_DELIVERIES, forWork } from './connections.ts'
 
 test.each([
   ['deliveries', FOR_DELIVERIES],
-  ['the worker', FOR_WORK],
+  ['the worker', forWork(limitsOf(11_000))],
 ])(
   'the connections for %s read from the masters of a cluster, and connect to a node only for a command',
   async (_, use) => {

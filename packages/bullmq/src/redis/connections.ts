@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { ConfigurationError } from '@ackhook/core'
 import type { RedisConnectionClient, RedisOptions } from 'bullmq'
+import type { LeaseLimits } from '../engine/lease-limits.ts'
 
 type Overrides = Readonly<Record<string, unknown>>
 /** Opens this package's own connection: like the user's, except for the settings that it depends on. */
@@ -11,7 +12,9 @@ type Reconnect = boolean | 1 | 2
 /** Never give up on the server, whatever the user's own client does. */
 const ALWAYS = {
   lazyConnect: false,
-  retryStrategy: (times: number): number => Math.min(times * 100, 2000),
+  retryStrategy: (times: number): number => Math.min(times * 100, 1000),
+  // An attempt to connect through a path that swallows it is not still waiting when the path is back.
+  connectTimeout: 3000,
   // ioredis waits before it retries a server that loads its data, for the server's own estimate, up to 10 s.
   maxLoadingRetryTime: 500,
   // BullMQ and this package calculate with numbers from Redis.
@@ -26,15 +29,16 @@ export const FOR_DELIVERIES: Overrides = {
   // A connection that the network has dropped silently never ends by itself. Deliveries give up earlier.
   socketTimeout: 3000,
 }
-/** The worker waits for its server indefinitely, and for jobs longer than any command timeout. */
-export const FOR_WORK: Overrides = {
-  ...ALWAYS,
-  enableOfflineQueue: true,
-  maxRetriesPerRequest: null,
-  commandTimeout: undefined,
-  reconnectOnError: reconnectOn('repeat'),
-  // BullMQ blocks for a job for 10 s at most.
-  socketTimeout: 15_000,
+/** The worker waits for its server indefinitely, and longer than any command timeout. */
+export function forWork({ silenceMs }: LeaseLimits): Overrides {
+  return {
+    ...ALWAYS,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    commandTimeout: undefined,
+    reconnectOnError: reconnectOn('repeat'),
+    socketTimeout: silenceMs,
+  }
 }
 
 export async function connector(connection: string | RedisOptions | RedisConnectionClient): Promise<Connect> {

@@ -1,3 +1,4 @@
+import type { RedisBackend } from '../engine/bullmq-internals.ts'
 import { wrapRaw } from '../engine/unreadable-job.ts'
 
 /** Fields that BullMQ parses, with their defaults. */
@@ -9,19 +10,13 @@ const JSON_FIELDS: Readonly<Record<string, string>> = {
   returnvalue: 'null',
 }
 
-/** Runs each of BullMQ's scripts. */
-interface Backend {
-  execCommand(client: unknown, command: string, args: unknown[]): Promise<unknown>
-}
-
 /**
  * Lets a worker take a job whose fields BullMQ cannot parse. BullMQ would throw between the lock and the handlers: the
  * job's lock would expire again and again, and the job would never become a dead letter.
  */
-export function parsableJobs(backend: object): void {
-  const bullmq = backend as Backend
-  const execCommand = bullmq.execCommand.bind(bullmq)
-  bullmq.execCommand = async (client, command, args) => {
+export function parsableJobs(backend: RedisBackend): void {
+  const execCommand = backend.execCommand.bind(backend)
+  backend.execCommand = async (client, command, args) => {
     const reply = await execCommand(client, command, args)
     const fields: unknown = Array.isArray(reply) ? reply[0] : undefined
     if (Array.isArray(fields)) makeParsable(fields)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describeError, type StoreNotice } from '@ackhook/core/spi'
 import { Queue, type QueueOptions, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
+import { checkLoop, limitBlocking, redisBackend, reportTakes, wakeLoop } from '../engine/bullmq-internals.ts'
 import type {
   Bite,
   Engine,
@@ -17,9 +18,10 @@ import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
 import { ManyQueues } from '../queues/many-queues.ts'
 import { ConnectionReason } from './connection-reason.ts'
-import { type Connect, connector, disconnect, FOR_DELIVERIES, FOR_WORK, ignoreErrors } from './connections.ts'
+import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
 import { numberedQueue } from './numbered-queue.ts'
 import { parsableJobs } from './parsable-jobs.ts'
@@ -246,12 +248,17 @@ class RedisEngine implements QueueEngine {
     return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
-  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker {
-    const connection = this.#connect(FOR_WORK)
+  newWorker(run: JobProcessor, { limits, onTake, ...settings }: WorkerSettings): QueueWorker {
+    const connection = this.#connect(forWork(limits))
     this.#toDisconnect.push(connection)
-    const blocking = trackDuplicates(connection)
-    const worker = new Worker(this.name, run, { ...settings, ...this.#shared, connection })
-    parsableJobs(worker.getBackend())
+    const blocking = trackDuplicates(connection, limits)
+    const options = { ...settings, ...workerOptionsOf(limits), ...this.#shared, connection }
+    const worker = new Worker(this.name, run, options)
+    const backend = redisBackend(worker.getBackend())
+    checkLoop(worker)
+    limitBlocking(backend, limits.blockMs / 1000)
+    parsableJobs(backend)
+    reportTakes(worker, backend, onTake)
     const close = worker.close.bind(worker)
     worker.on('error', error => {
       if (!this.isFull(error)) return
@@ -283,7 +290,7 @@ class RedisEngine implements QueueEngine {
       resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
       release: async (token: string) => {
         const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
-        if (jobId !== null) await worker.getBackend().moveJobFromActiveToWait(String(jobId), token)
+        if (jobId !== null) await backend.moveJobFromActiveToWait(String(jobId), token)
       },
     })
   }
@@ -328,32 +335,32 @@ async function changedOf(
   return jobIds.filter((_, i) => changed[i])
 }
 
-/**
- * Sets the concurrency, and wakes BullMQ's loop if it runs as many jobs as it could before. BullMQ's `resume` wakes it
- * the same way.
- */
+/** Sets the concurrency, and wakes BullMQ's loop if it runs as many jobs as it could before. */
 function setConcurrency(worker: Worker, concurrency: number): void {
-  const { mainLoopQueue: jobs } = worker as unknown as { readonly mainLoopQueue: JobLoop | null }
-  const isWaiting = jobs !== null && jobs.numTotal() >= worker.concurrency && worker.concurrency < concurrency
+  const before = worker.concurrency
   worker.concurrency = concurrency
-  if (isWaiting) jobs.add(Promise.resolve())
-}
-
-interface JobLoop {
-  numTotal(): number
-  add(job: Promise<void>): void
+  if (before < concurrency) wakeLoop(worker, before)
 }
 
 async function connectNoMore(): Promise<never> {
   throw new Error('Connection is closed.')
 }
 
-/** Collects the connections that BullMQ duplicates from this one, to block on while it waits for jobs. */
-function trackDuplicates(connection: RedisConnectionClient): readonly RedisConnectionClient[] {
+/**
+ * Collects the connections that BullMQ duplicates from this one, to block on while it waits for jobs. They may be silent
+ * for that long in addition.
+ */
+function trackDuplicates(
+  connection: RedisConnectionClient,
+  { silenceMs, blockMs }: LeaseLimits,
+): readonly RedisConnectionClient[] {
   const copies: RedisConnectionClient[] = []
   const duplicate = connection.duplicate.bind(connection)
   connection.duplicate = (...overrides) => {
     const copy = ignoreErrors(duplicate(...overrides))
+    // A cluster has these options for each of its connections.
+    const options = copy['options'].redisOptions ?? copy['options']
+    options.socketTimeout = silenceMs + blockMs
     copies.push(copy)
     return copy
   }

@@ -20,7 +20,7 @@ export const RANGES: Readonly<Record<string, string>> = {
   '@photostructure/sqlite': '^1.2.1',
   '@types/express': '^5.0.0',
   '@types/node': '^20.19.43',
-  bullmq: '^6.7.0',
+  bullmq: '~6.7.0',
   express: '^5.3.0',
   fastify: '^5.12.8',
   hono: '^4.13.19',

@@ -1,37 +1,70 @@
 import { stat } from 'node:fs/promises'
-import { ABORT, type Attempt, createAttempt } from '@ackhook/core/spi'
-import { afterEach, expect, test, vi } from 'vitest'
-import { type LockHolder, LockRenewal, type LockRenewalOptions } from './lock-renewal.ts'
+import type { Delivery } from '@ackhook/core'
+import { ABORT, type Attempt, createAttempt, type Moment, momentNow } from '@ackhook/core/spi'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { EventJob } from '../engine/event-job.ts'
+import { limitsOf } from '../engine/lease-limits.ts'
+import { TakenJobs, type TakenJobsParts } from './taken-jobs.ts'
 
 const LEASE_MS = 400
 const SOON = { timeout: 5000, interval: 5 }
 
-let open: LockRenewal | undefined
+let open: TakenJobs | undefined
 afterEach(() => {
   open?.stop()
   vi.useRealTimers()
 })
 
+/** A job as BullMQ has just taken it. */
+function aJob(id: string, overrides: object = {}): EventJob {
+  const done = async () => {}
+  const records = { moveToCompleted: done, moveToFailed: done, moveToDelayed: done, moveToWait: vi.fn(done) }
+  return { id, attemptsMade: 0, stalledCounter: 0, data: { token: 'd' }, ...records, ...overrides } as never
+}
+
 /** A server with scripted replies, which records its requests. */
 function locksOn(
-  renew: LockRenewalOptions['renew'],
+  renew: TakenJobsParts['renew'],
   leaseMs = LEASE_MS,
-  relock: LockHolder['relock'] = async () => 'taken',
+  relock: TakenJobsParts['relock'] = async () => 'taken',
 ) {
   const asked: { jobIds: string[]; tokens: string[] }[] = []
   const errors: string[] = []
-  const locks = new LockRenewal({
-    leaseMs,
+  const onLost = vi.fn()
+  const onCompletionLost = vi.fn()
+  const locks = new TakenJobs({
+    limits: limitsOf(leaseMs),
     renew: (jobIds, tokens, ms) => {
       asked.push({ jobIds, tokens })
       return renew(jobIds, tokens, ms)
     },
+    relock,
+    release: async () => {},
     onError: error => void errors.push(error.message),
+    onLeaseLost: onLost,
+    onCompletionLost,
+    isOver: () => false,
   })
   open = locks
-  const hold = (jobId: string, token: string, attempt: Attempt, onLost = () => {}) =>
-    locks.hold({ jobId, token, attempt, relock, onLost })
-  return { locks, hold, asked, errors }
+  const take = (id: string, token: string, { sentAt = momentNow(), ...job }: TakeOptions = {}) =>
+    locks.add(aJob(id, job), token, sentAt)
+  /** Takes a job and begins its attempt. */
+  const hold = (id: string, token: string, attempt: Attempt, job: TakeOptions = {}) => {
+    const held = take(id, token, job)
+    held.begin({ delivery: { id } as Delivery, attempt, result: new Promise(() => {}) })
+    return held
+  }
+  return { locks, take, hold, asked, errors, onLost, onCompletionLost }
+}
+
+interface TakeOptions {
+  readonly sentAt?: Moment
+  readonly stalledCounter?: number
+  readonly moveToWait?: () => Promise<unknown>
+}
+
+function isLost({ state }: { readonly state: string }): boolean {
+  return state === 'lost'
 }
 
 function watched(): { attempt: Attempt; reasons: string[]; withdrawnAt: () => number } {
@@ -48,14 +81,14 @@ function watched(): { attempt: Attempt; reasons: string[]; withdrawnAt: () => nu
 test('a lock is renewed several times per lease, until its attempt has ended', async () => {
   // A machine that stalls for a lease would lose the lock, as it should.
   vi.useFakeTimers()
-  const { locks, hold, asked } = locksOn(async () => [])
+  const { hold, asked } = locksOn(async () => [])
   const { attempt, reasons } = watched()
   const startedAt = performance.now()
   const lock = hold('e-1', 't:0', attempt)
   await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
   expect(performance.now() - startedAt).toBeGreaterThan(1.5 * LEASE_MS)
   expect(asked[15]).toEqual({ jobIds: ['e-1'], tokens: ['t:0'] })
-  locks.release(lock)
+  lock.leave()
   hold('e-2', 't:0', createAttempt(1))
   await vi.waitFor(() => expect(asked.at(-1)!.jobIds).toEqual(['e-2']), SOON)
   expect(reasons).toEqual([])
@@ -63,14 +96,14 @@ test('a lock is renewed several times per lease, until its attempt has ended', a
 
 test('while the end of an attempt is being recorded, its lock is renewed and not judged, whatever the replies', async () => {
   vi.useFakeTimers()
-  const { locks, hold, asked } = locksOn(async jobIds => jobIds)
+  const { hold, asked } = locksOn(async jobIds => jobIds)
   const { attempt, reasons } = watched()
   const lock = hold('e-1', 't:0', attempt)
-  locks.end(lock)
+  lock.end({ outcome: 'completed' })
   await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
-  expect([lock.lost, reasons]).toEqual([false, []])
-  locks.lose(lock)
-  expect([lock.lost, reasons]).toEqual([true, ['lease_lost']])
+  expect([isLost(lock), reasons]).toEqual([false, []])
+  lock.lose()
+  expect([isLost(lock), reasons]).toEqual([true, ['lease_lost']])
 })
 
 test('hundreds of attempts share one renewal', async () => {
@@ -93,7 +126,7 @@ test('a lock that another worker has immediately ends its own attempt, and no ot
   await vi.waitFor(() => expect(one.reasons).toEqual(['lease_lost']), SOON)
   expect(one.withdrawnAt() - startedAt).toBeLessThan(2500)
   expect(two.reasons).toEqual([])
-  expect([lost.lost, kept.lost]).toEqual([true, false])
+  expect([isLost(lost), isLost(kept)]).toEqual([true, false])
 })
 
 test.each([
@@ -143,41 +176,41 @@ test('a reply that arrived while the event loop was blocked counts', { timeout: 
 })
 
 test('taking a job again withdraws the earlier attempt, whose end changes nothing', async () => {
-  const { locks, hold, asked } = locksOn(async () => [])
+  const { hold, asked } = locksOn(async () => [])
   const [first, second] = [watched(), watched()]
   const earlier = hold('e-1', 't:0', first.attempt)
   hold('e-1', 't:1', second.attempt)
   expect(first.reasons).toEqual(['lease_lost'])
-  locks.release(earlier)
+  earlier.leave()
   await vi.waitFor(() => expect(asked.length).toBe(8), SOON)
   expect(asked.every(({ tokens }) => tokens.join() === 't:1')).toBe(true)
   expect(second.reasons).toEqual([])
 })
 
 test('taking a job again before the reply about its recorded end arrives withdraws no attempt', () => {
-  const { locks, hold } = locksOn(async () => [])
+  const { hold, onLost } = locksOn(async () => [])
   const [first, second] = [watched(), watched()]
-  const onLost = vi.fn()
-  const earlier = hold('e-1', 't:0', first.attempt, onLost)
-  locks.end(earlier)
+  const earlier = hold('e-1', 't:0', first.attempt)
+  earlier.end({ outcome: 'completed' })
   const later = hold('e-1', 't:1', second.attempt)
-  expect([onLost.mock.calls, first.reasons, earlier.lost, later.lost]).toEqual([[], [], false, false])
+  expect([onLost.mock.calls, first.reasons, isLost(earlier), isLost(later)]).toEqual([[], [], false, false])
   // The server did refuse that record.
-  locks.lose(earlier)
+  earlier.lose()
   expect(onLost).toHaveBeenCalledTimes(1)
-  expect([second.reasons, later.lost]).toEqual([[], false])
+  expect([second.reasons, isLost(later)]).toEqual([[], false])
 })
 
 test('an attempt that continues under a newer lock of its job is not withdrawn', async () => {
   vi.useFakeTimers()
-  const { locks, hold, asked } = locksOn(async () => [])
+  const { take, hold, asked } = locksOn(async () => [])
   const { attempt, reasons } = watched()
   const earlier = hold('e-1', 't:0', attempt)
-  const lock = hold('e-1', 't:1', attempt)
-  locks.release(earlier)
+  const lock = take('e-1', 't:1', { stalledCounter: 1 })
+  expect(lock.run).toBe(earlier.run)
+  earlier.leave()
   await vi.waitFor(() => expect(asked.length).toBe(8), SOON)
   expect(asked.every(({ tokens }) => tokens.join() === 't:1')).toBe(true)
-  expect([earlier.lost, lock.lost, reasons]).toEqual([true, false, []])
+  expect([isLost(earlier), isLost(lock), reasons]).toEqual([true, false, []])
 })
 
 test.each([
@@ -193,7 +226,7 @@ test.each([
   if (found === 'relocked') await vi.waitFor(() => expect(asked.length).toBeGreaterThan(0), SOON)
   await vi.waitFor(() => expect(reasons).toEqual(expected), SOON)
   locks.stop()
-  expect(lock.lost).toBe(expected.length > 0)
+  expect(isLost(lock)).toBe(expected.length > 0)
 })
 
 test('after a stall, a lock is lost if the server does not reply for another lease', async () => {
@@ -212,7 +245,7 @@ test('after a stall, a lock is lost if the server does not reply for another lea
 
 test('a reply about a released lock is ignored', async () => {
   let answer: (lost: string[]) => void = () => {}
-  const { locks, hold, asked } = locksOn(
+  const { hold, asked } = locksOn(
     () =>
       new Promise(resolve => {
         answer = resolve
@@ -221,7 +254,7 @@ test('a reply about a released lock is ignored', async () => {
   const [first, second] = [watched(), watched()]
   const lock = hold('e-1', 't:0', first.attempt)
   await vi.waitFor(() => expect(asked.length).toBe(1), SOON)
-  locks.release(lock)
+  lock.leave()
   hold('e-1', 't:0', second.attempt)
   answer(['e-1'])
   await new Promise(setImmediate)
@@ -235,4 +268,75 @@ test('the drain withdraws every attempt', () => {
   hold('e-2', 't:1', two.attempt)
   locks.abortAll(ABORT.drained)
   expect([one.reasons, two.reasons]).toEqual([['drain_timeout'], ['drain_timeout']])
+})
+
+describe('an attempt begins', () => {
+  /** The moment at which a lease of 400 ms, taken then, has this much left now. */
+  const ago = (ms: number): Moment => ({ monotonic: performance.now() - ms, wall: Date.now() - ms })
+
+  test('without another request under a lease of which half is left', async () => {
+    const relock = vi.fn(async () => 'relocked' as const)
+    const { take } = locksOn(async () => [], 60_000, relock)
+    expect(await take('e-1', 't:0', { sentAt: ago(20_000) }).mayBegin()).toBe(true)
+    expect(relock).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['both clocks', ago(40_000)],
+    ['only the wall clock, as after a suspension', { ...ago(40_000), monotonic: performance.now() }],
+    ['only the monotonic clock, as when the other is set back', { ...ago(40_000), wall: Date.now() }],
+  ])('after a renewal, if more than half of the lease has passed by %s', async (_, sentAt) => {
+    const relock = vi.fn(async () => 'relocked' as const)
+    const { take } = locksOn(async () => [], 60_000, relock)
+    const late = take('e-1', 't:0', { sentAt })
+    expect(await late.mayBegin()).toBe(true)
+    expect(relock).toHaveBeenCalledTimes(1)
+    expect(late.lease.isPastHalf()).toBe(false)
+  })
+
+  test.each(['taken', 'recorded', 'own', 'gone'] as const)(
+    'never, and nothing is touched, if the job is %s',
+    async found => {
+      const moveToWait = vi.fn(async () => {})
+      const { take, onLost } = locksOn(
+        async () => [],
+        60_000,
+        async () => found,
+      )
+      const late = take('e-1', 't:0', { sentAt: ago(40_000), moveToWait })
+      expect(await late.mayBegin()).toBe(false)
+      expect(late.state).toBe('lost')
+      expect([moveToWait.mock.calls, onLost.mock.calls]).toEqual([[], []])
+    },
+  )
+
+  test.each([
+    ['fails', () => Promise.reject(new Error('gone'))],
+    ['gets no reply', () => new Promise<never>(() => {})],
+  ])('never if the renewal %s: the job is given back', async (_, relock) => {
+    const moveToWait = vi.fn(async () => {})
+    const { take, onLost } = locksOn(async () => [], LEASE_MS, relock)
+    const late = take('e-1', 't:0', { sentAt: ago(300), moveToWait })
+    expect(await late.mayBegin()).toBe(false)
+    expect(late.state).toBe('given back')
+    expect(moveToWait).toHaveBeenCalledTimes(1)
+    expect(onLost).not.toHaveBeenCalled()
+  })
+
+  test('never if the renewal takes more than half of the lease too', async () => {
+    const relock = () =>
+      new Promise<'relocked'>(resolve => setTimeout(resolve, 0.7 * LEASE_MS, 'relocked' as const))
+    const { take } = locksOn(async () => [], LEASE_MS, relock)
+    const late = take('e-1', 't:0', { sentAt: ago(300) })
+    expect(await late.mayBegin()).toBe(false)
+    expect(late.state).toBe('given back')
+  })
+})
+
+test('a job that waits for its turn is renewed like one that runs', async () => {
+  vi.useFakeTimers()
+  const { take, asked } = locksOn(async () => [])
+  const waiting = take('e-1', 't:0')
+  await vi.waitFor(() => expect(asked.length).toBe(16), SOON)
+  expect(await waiting.mayBegin()).toBe(true)
 })

@@ -1,0 +1,144 @@
+import { ConfigurationError } from '@ackhook/core'
+import { type Moment, momentNow } from '@ackhook/core/spi'
+import type { EventJob } from './event-job.ts'
+
+/**
+ * What this package uses of BullMQ that BullMQ does not publish, in one place. Each member is listed with its number of
+ * parameters, and checked when an engine opens: a BullMQ that has changed one is refused, since a lease would silently
+ * depend on what it does now.
+ */
+
+/** Number of parameters of each member, without those that have a default. */
+type Members = Readonly<Record<string, number>>
+
+/** A backend's calls that may take a job, which say when a take was sent. */
+const TAKES: Members = { moveToActive: 2, moveToCompleted: 5, moveToFailed: 6 }
+/** Position of the worker's token among their arguments. */
+const TOKEN_AT = { moveToActive: 0, moveToCompleted: 3, moveToFailed: 3, moveToDelayed: 3 }
+const SHARED: Members = { ...TAKES, moveJobFromActiveToWait: 1 }
+
+export interface RedisBackend {
+  /** Runs each of BullMQ's scripts. */
+  execCommand(client: unknown, command: string, args: unknown[]): Promise<unknown>
+  moveJobFromActiveToWait(jobId: string, token: string): Promise<unknown>
+}
+const REDIS: Members = { ...SHARED, moveToDelayed: 3, execCommand: 3 }
+
+export interface PostgresBackend {
+  /** Runs each of BullMQ's commands, which are files of SQL. */
+  run(command: string, params: readonly unknown[]): Promise<unknown>
+  /** Runs each of BullMQ's operations. Each is a single statement. */
+  query(query: unknown, params?: readonly unknown[]): Promise<unknown>
+  /** Adds a job. Traced adds call this. */
+  addJob: unknown
+  moveStalledJobsToWait: unknown
+  extendLocks: unknown
+}
+const POSTGRES: Members = {
+  ...SHARED,
+  moveToDelayed: 5,
+  run: 2,
+  query: 2,
+  addJob: 2,
+  moveStalledJobsToWait: 0,
+  extendLocks: 3,
+}
+
+/** A worker's loop, which sleeps until one of its jobs ends. */
+export interface JobLoop {
+  numTotal(): number
+  add(job: Promise<void>): void
+}
+const LOOP: Members = { numTotal: 0, add: 1 }
+
+/** Returns the backend of BullMQ on Redis. Throws {@link ConfigurationError} if this BullMQ has another one. */
+export function redisBackend(backend: object): RedisBackend {
+  checkMembers('the backend for Redis', backend, REDIS)
+  return backend as RedisBackend
+}
+
+/** Returns the backend of BullMQ on PostgreSQL. Throws {@link ConfigurationError} if this BullMQ has another one. */
+export function postgresBackend(backend: object): PostgresBackend {
+  checkMembers('the backend for PostgreSQL', backend, POSTGRES)
+  return backend as PostgresBackend
+}
+
+/** Sets the longest time in seconds for which a worker waits for a job, where BullMQ has a getter. */
+export function limitBlocking(backend: object, seconds: number): void {
+  if (!('maximumBlockTimeout' in backend)) throw changed('the backend', 'maximumBlockTimeout')
+  Object.defineProperty(backend, 'maximumBlockTimeout', { get: () => seconds })
+}
+
+/** Checks that the loop of this worker can be woken. */
+export function checkLoop(worker: object): void {
+  if (!('mainLoopQueue' in worker)) throw changed('Worker', 'mainLoopQueue')
+}
+
+/** Wakes a worker's loop, which would sleep until one of its own jobs ends. BullMQ's `resume` wakes it the same way. */
+export function wakeLoop(worker: object, ifItHas: number): void {
+  const { mainLoopQueue: loop } = worker as { readonly mainLoopQueue: JobLoop | null }
+  if (loop === null) return
+  checkMembers("Worker's loop", loop, LOOP)
+  if (loop.numTotal() >= ifItHas) loop.add(Promise.resolve())
+}
+
+interface TakingWorker {
+  on(event: 'active', listener: (job: EventJob) => void): unknown
+}
+
+/** A take of unknown age is renewed before anything begins. */
+const LONG_AGO: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
+
+/** Listener of {@link reportTakes}. */
+export type OnTake = (job: EventJob, sentAt: Moment) => void
+
+/**
+ * Reports each job that the worker takes, when the server's reply is read, and when the request that took it was sent.
+ * BullMQ's own event for it has no such time.
+ */
+export function reportTakes(worker: TakingWorker, backend: object, onTake: OnTake): void {
+  const sentAt = new Map<string, Moment>()
+  for (const [name, position] of Object.entries(TOKEN_AT)) {
+    const calls = backend as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const call = calls[name]!.bind(backend)
+    calls[name] = async (...args) => {
+      const token = String(args[position])
+      sentAt.set(token, momentNow())
+      let hasTaken = false
+      try {
+        const reply = await call(...args)
+        hasTaken = hasJob(reply)
+        return reply
+      } finally {
+        if (!hasTaken) sentAt.delete(token)
+      }
+    }
+  }
+  worker.on('active', job => {
+    const token = String(job.token)
+    const sent = sentAt.get(token) ?? LONG_AGO
+    sentAt.delete(token)
+    onTake(job, sent)
+  })
+}
+
+/** A reply is the next job and its id, or has them as its result. */
+function hasJob(reply: unknown): boolean {
+  const next: unknown = Array.isArray(reply) ? reply : Object(reply).result
+  return Array.isArray(next) && Boolean(next[0])
+}
+
+function checkMembers(owner: string, object: object, members: Members): void {
+  for (const [name, parameters] of Object.entries(members)) {
+    const member: unknown = (object as Record<string, unknown>)[name]
+    if (typeof member !== 'function' || member.length !== parameters) throw changed(owner, name)
+  }
+}
+
+/** The error that refuses a BullMQ which has changed a member. */
+export function changed(owner: string, member: string): ConfigurationError {
+  return new ConfigurationError(
+    'connection',
+    `this bullmq has changed ${member} of ${owner}, on which leases depend: install a bullmq that @ackhook/bullmq supports (npm install bullmq@~6.7)`,
+  )
+}
