@@ -13,8 +13,9 @@ function host() {
   return context
 }
 const VERCEL = Symbol.for('@vercel/request-context')
+const OPEN_NEXT = Symbol.for('__cloudflare-context__')
 afterEach(() => {
-  Reflect.deleteProperty(globalThis, VERCEL)
+  for (const name of [VERCEL, OPEN_NEXT, 'Netlify']) Reflect.deleteProperty(globalThis, name)
 })
 
 it.each([
@@ -22,18 +23,27 @@ it.each([
   ['the second argument of a Netlify function', (context: object) => [context, undefined]],
   ["SvelteKit's platform.ctx", (ctx: object) => [{ platform: { ctx } }, undefined]],
   ["SvelteKit's platform.context", (context: object) => [{ platform: { context } }, undefined]],
+  ["Astro's locals.cfContext", (cfContext: object) => [{ locals: { cfContext } }, undefined]],
+  ["React Router's context", (ctx: object) => [{ cloudflare: { ctx } }, undefined]],
+  ["React Router's argument", (ctx: object) => [{ context: { cloudflare: { ctx } } }, undefined]],
+  ["Nitro's event", (context: object) => [{ context: { cloudflare: { context } } }, undefined]],
+  ['the request of srvx', (context: object) => [{}, undefined, context]],
   ["Astro's locals.runtime.ctx", (ctx: object) => [{ locals: { runtime: { ctx } } }, undefined]],
 ])('finds waitUntil in %s', (_, place) => {
   const context = host()
-  const [env, execution] = place(context)
+  const [env, execution, request] = place(context)
   const work = Promise.resolve()
-  findWaitUntil(env, execution)?.(work)
+  findWaitUntil(env, execution, request)?.(work)
   expect(context.kept).toEqual([work])
 })
 
-it("finds waitUntil in Vercel's request context", () => {
+it.each([
+  ["Vercel's request context", (context: object) => ({ [VERCEL]: { get: () => context } })],
+  ["OpenNext's context on Cloudflare", (ctx: object) => ({ [OPEN_NEXT]: { ctx } })],
+  ["Netlify's context", (context: object) => ({ Netlify: { context } })],
+])('finds waitUntil in the global of %s', (_, globals) => {
   const context = host()
-  Object.assign(globalThis, { [VERCEL]: { get: () => context } })
+  Object.assign(globalThis, globals(context))
   findWaitUntil({ params: {} }, undefined)?.(Promise.resolve())
   expect(context.kept).toHaveLength(1)
 })

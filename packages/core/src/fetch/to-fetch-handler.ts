@@ -40,7 +40,7 @@ export function toFetchHandler<Env = unknown>(
       headers: request.headers,
       body: limits => readRequestBody(request, limits),
       context: { request, env: env as Env },
-      waitUntil: findWaitUntil(env, execution),
+      waitUntil: findWaitUntil(env, execution, request),
     })
     return new Response(body, { status, headers })
   }

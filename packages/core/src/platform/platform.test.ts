@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { platform as node } from './node/platform.ts'
+import { WORKERS } from './platform.ts'
 import { platform as web } from './web/platform.ts'
 
 const SIZES = [0, 1, 55, 56, 63, 64, 65, 300, 8191, 8192, 8193, 20_000]
@@ -177,4 +178,16 @@ it('runs work after the replies as a plain function, as Workers require', async 
   node.afterReplies(work)
   await vi.waitFor(() => expect(work).toHaveBeenCalledTimes(2))
   vi.unstubAllGlobals()
+})
+
+it('recognizes Workers, although a bundle has the files for Node', () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  expect([node.freezingHost(), web.freezingHost()]).toEqual([WORKERS, WORKERS])
+})
+
+it("recognizes Vercel's edge runtime", () => {
+  vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+  onTestFinished(() => void vi.unstubAllGlobals())
+  expect(web.freezingHost()).toBe('Vercel')
 })

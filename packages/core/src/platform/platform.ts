@@ -43,6 +43,11 @@ export interface Platform {
 /** The one host that ends work after its reply even if the work was passed to `waitUntil`. */
 export const WORKERS = 'Cloudflare Workers'
 
+/** Returns whether this code runs on Workers, whichever platform's files the bundle has. */
+export function isOnWorkers(): boolean {
+  return (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === 'Cloudflare-Workers'
+}
+
 /** Calls `work` in a captured async context, and returns its result. */
 export type AsyncContext = <Args extends unknown[], Result>(
   work: (...args: Args) => Result,

@@ -1,5 +1,5 @@
 import { consoleLogger } from '../console-logger.ts'
-import { type Platform, WORKERS } from '../platform.ts'
+import { isOnWorkers, type Platform, WORKERS } from '../platform.ts'
 import { hmac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
 
@@ -25,10 +25,7 @@ export const platform: Platform = {
     (work, ...args) =>
       work(...args),
   onExit: () => () => {},
-  freezingHost: () =>
-    (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === 'Cloudflare-Workers'
-      ? WORKERS
-      : undefined,
+  freezingHost: () => (isOnWorkers() ? WORKERS : 'EdgeRuntime' in globalThis ? 'Vercel' : undefined),
   processName: () => '',
   // A microtask runs even if its request ends; a timer may not. Called as a plain function: Workers refuse any other
   // `this`.
