@@ -1,7 +1,10 @@
 /**
  * Writes core's JavaScript into `packages/core/dist`, next to the types from `tsc -b`: a file for each entry point in
- * package.json, and two chunks of shared code. Node takes three times as long to load a hundred small files.
- * perf: note 33.
+ * package.json, two chunks of shared code, and one with raw-body. Node takes three times as long to load a hundred
+ * small files. perf: note 33.
+ *
+ * raw-body is written as a module: in an application's own bundle, the `require` of its dependencies throws at the
+ * import if the bundle is a module too.
  */
 import {
   cpSync,
@@ -16,6 +19,7 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { esmExternalRequirePlugin } from 'rolldown/plugins'
 
 const core = fileURLToPath(new URL('../packages/core/', import.meta.url))
 /** Modules that the files in package.json's `imports` import. The other chunk imports those files, so it excludes these. */
@@ -26,6 +30,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) await writeBundle(join(c
 /** Writes the bundle. Leaves unchanged files alone: a process may be loading them. */
 async function writeBundle(folder) {
   const groups = [
+    { name: 'raw-body', test: /node_modules/, priority: 2 },
     { name: 'base', test: BASE, priority: 1 },
     { name: 'receiver', test: /src/, minShareCount: 2 },
   ]
@@ -54,10 +59,48 @@ export async function writeCoreByFile(folder) {
 
 /** Returns each file's text by its name. */
 async function build(output) {
-  const bundle = await rolldown({ cwd: core, input: entries(), platform: 'neutral', external: /^[^./]/ })
+  const bundle = await rolldown({
+    cwd: core,
+    input: entries(),
+    platform: 'neutral',
+    resolve: { mainFields: ['main'] },
+    plugins: [rawBodyOnly(), esmExternalRequirePlugin({ external: ['path', 'util', 'async_hooks'] })],
+  })
   const built = await bundle.generate({ sourcemap: true, sourcemapExcludeSources: true, ...output })
   await bundle.close()
-  return new Map(built.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
+  const files = new Map(
+    built.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source]),
+  )
+  return files.set(
+    'shared/raw-body.licenses.txt',
+    licensesOf(built.output.flatMap(file => file.moduleIds ?? [])),
+  )
+}
+
+/** Returns the licenses of the packages that bundled modules belong to. */
+function licensesOf(modules) {
+  const packages = new Set(modules.flatMap(id => /^.*node_modules.(?:@[^\\/]+.)?[^\\/]+/.exec(id) ?? []))
+  return [...packages]
+    .sort()
+    .map(folder => {
+      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      const license = readdirSync(folder).find(file => /^licen[cs]e/i.test(file))
+      return `${name} ${version}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`
+    })
+    .join('\n---\n\n')
+}
+
+/** Bundles raw-body with its dependencies, except iconv-lite, which only decodes text. All other packages stay imports. */
+function rawBodyOnly() {
+  return {
+    name: 'raw-body-only',
+    resolveId(id, importer = '') {
+      if (id === 'iconv-lite') return '\0nothing'
+      const isOwn = /^[.\0]/.test(id) || id === 'raw-body' || importer.includes('node_modules')
+      return isOwn || id.startsWith('/') ? undefined : { id, external: true }
+    },
+    load: id => (id === '\0nothing' ? 'export {}' : undefined),
+  }
 }
 
 /** Returns the sources of the files below `dist` that `exports` and `imports` refer to, by name without extension. */

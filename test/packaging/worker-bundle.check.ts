@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { expect, it } from 'vitest'
@@ -11,7 +12,7 @@ it.each(Object.entries(bundles))(
   'a Worker bundle of %s has neither raw-body nor its dependencies, and no Node modules',
   async (name, used) => {
     const { code, modules } = await bundle(name, used, WORKERS)
-    expect(modules.filter(path => /raw-body\/|iconv-lite|http-errors/.test(path))).toEqual([])
+    expect(modules.filter(path => /shared\/raw-body/.test(path))).toEqual([])
     expect(code).not.toMatch(/iconv|entity\.too\.large|\brequire\(|["']node:|async_hooks/)
     expect(code).toContain('body_timeout')
   },
@@ -19,8 +20,13 @@ it.each(Object.entries(bundles))(
 
 it.each(Object.entries(bundles))('the same bundle of %s for Node uses raw-body', async (name, used) => {
   const { code, modules } = await bundle(name, used, ['node', 'import'])
-  expect(modules.some(path => path.includes('/raw-body/'))).toBe(true)
+  expect(modules.some(path => path.includes('/shared/raw-body'))).toBe(true)
   expect(code).toContain('entity.too.large')
+})
+
+it('requires nothing at run time: a bundle in the format of modules has no require', () => {
+  const files = ['raw-body', 'rolldown-runtime'].map(name => `${ROOT}packages/core/dist/shared/${name}.js`)
+  for (const file of files) expect(readFileSync(file, 'utf8')).not.toMatch(/(?<![.\w])require\(/)
 })
 
 it('a Worker that acknowledges after processing stays within its size, dependencies included', async () => {

@@ -1,4 +1,4 @@
-import getRawBody, { type Options, type RawBodyError } from 'raw-body'
+import getRawBody, { type RawBodyError } from 'raw-body'
 import type { RefusalCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { BodyGuard } from './body-guard.ts'
@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, RefusalCode>> = {
 /** Collects all bytes of a body on Node. Never rejects. */
 export async function collectBody(
   body: BodyGuard | NodeJS.ReadableStream,
-  options: Options,
+  options: { readonly limit: number; readonly length: number | null },
 ): Promise<Uint8Array | Refusal> {
   try {
     return await getRawBody(body as NodeJS.ReadableStream, options)

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { AckhookError } from '@ackhook/core'
+import { AckhookError, ConfigurationError } from '@ackhook/core'
 import { settlesWithin } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
@@ -129,9 +130,9 @@ export class ThreadEngine implements Engine {
       const fail = (cause: unknown): void => {
         // The end of an abandoned worker does not concern its successor.
         if (this.#worker !== worker) return
-        const error = new AckhookError('inbox_unavailable', `The thread for '${this.#path}' ended.`, {
-          cause,
-        })
+        const error = isIncomplete(cause)
+          ? bundledError(cause)
+          : new AckhookError('inbox_unavailable', `The thread for '${this.#path}' ended.`, { cause })
         reject(error)
         this.#fail(error)
       }
@@ -186,10 +187,32 @@ class Thread {
   }
 }
 
-/** True in this repository's tests, which run the TypeScript source; their setup builds first. */
-const IS_SOURCE = import.meta.url.endsWith('.ts')
+/** Absent in a bundle of the format CommonJS. */
+const HERE: string | undefined = import.meta.url
 
-/** Returns the built file in any case: a thread has no loader, and Node 20 cannot run TypeScript. */
+/**
+ * Returns the file of the thread. This repository's tests run the TypeScript source and need the built file too: a
+ * thread has no loader, and Node 20 cannot run TypeScript.
+ */
 function threadFile(): URL {
-  return new URL(IS_SOURCE ? '../../dist/engine/thread.js' : './thread.js', import.meta.url)
+  if (HERE === undefined) throw bundledError()
+  const file = HERE.endsWith('.ts')
+    ? new URL('../../dist/engine/thread.js', HERE)
+    : new URL('./thread.js', import.meta.url)
+  if (!existsSync(file)) throw bundledError()
+  return file
+}
+
+/** Returns whether the thread's file was copied without the files that it imports. It loads drivers by itself. */
+function isIncomplete(cause: unknown): boolean {
+  const { name, code } = cause as { readonly name?: string; readonly code?: string }
+  return name === 'SyntaxError' || code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+}
+
+function bundledError(cause?: unknown): ConfigurationError {
+  return new ConfigurationError(
+    'inbox',
+    "a bundler, or a copy of the build, left out the file 'thread.js' of @ackhook/sqlite or what it imports: keep @ackhook/sqlite out of the bundle (esbuild --external:@ackhook/sqlite) and install it where the app runs",
+    { page: 'bundles', cause },
+  )
 }

@@ -31,7 +31,7 @@ export async function loadDriver(
   }
   throw new FaultError({
     kind: 'configuration',
-    message: `needs SQLite ${oldest} or later, because older versions can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite`,
+    message: `needs SQLite ${oldest} or later, because older versions can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite. If it is installed where the app was built, the build left it out: add it to the files that the build copies`,
   })
 }
 
