@@ -2,10 +2,16 @@ import { AckhookError } from '@ackhook/core'
 import type { Timeout, Timeouts } from '@ackhook/core/spi'
 import { isError } from '@ackhook/core/spi'
 import type { Permit } from './breaker.ts'
+import {
+  type Commands,
+  type Confirmation,
+  confirmedByReplicas,
+  UnconfirmedError,
+} from './confirmed-by-replicas.ts'
 import { isConnectionError, isRefused } from './is-connection-error.ts'
 import type { Connection, Links } from './links.ts'
 import type { RedisClient } from './redis-client.ts'
-import { type Reply, runScript, type Script } from './scripts.ts'
+import { type Reply, runScript, type Script, toReply } from './scripts.ts'
 
 export interface ScriptParts {
   readonly links: Pick<Links, 'of'>
@@ -13,8 +19,10 @@ export interface ScriptParts {
   readonly isCluster: boolean
   /** One timer for all commands. perf: note 18. */
   readonly timeouts: Timeouts
+  /** Set if replicas must confirm what this script writes. */
+  readonly confirmation?: Confirmation | undefined
   /** A faster way to run the script for a single key. */
-  readonly runSingle?: (client: RedisClient, key: string, args: readonly string[]) => Promise<Reply>
+  readonly runSingle?: (client: Commands, key: string, args: readonly string[]) => Promise<Reply>
 }
 
 interface Call {
@@ -100,24 +108,30 @@ export class BatchedScript {
   }
 
   #execute(client: RedisClient, calls: readonly Call[]): Promise<Reply> {
-    const { runSingle } = this.#parts
+    const { runSingle, confirmation } = this.#parts
+    const commands = confirmation === undefined ? client : confirmedByReplicas(client, confirmation)
     const [first] = calls as [Call]
-    if (calls.length === 1 && runSingle !== undefined) return runSingle(client, first.key, first.args)
+    if (calls.length === 1 && runSingle !== undefined) return runSingle(commands, first.key, first.args)
     const keys = calls.map(({ key }) => key)
     const args = calls.flatMap(call => call.args)
-    return runScript(client, this.#script, keys, args)
+    return runScript(commands, this.#script, keys, args)
   }
 
   #succeed(command: Command, reply: Reply): void {
     const { calls, permit } = command
     permit.succeeded()
     const inTime = this.#settle(command)
-    const { width } = this.#script
     for (const [i, call] of calls.entries()) {
-      const own = calls.length === 1 ? reply : reply.slice(i * width, (i + 1) * width)
+      const own = this.#partOf(reply, i, calls.length)
       if (inTime) call.resolve(own)
       else call.late?.(own)
     }
+  }
+
+  /** Returns the reply to one of a command's calls. */
+  #partOf(reply: Reply, i: number, count: number): Reply {
+    const { width } = this.#script
+    return count === 1 ? reply : reply.slice(i * width, (i + 1) * width)
   }
 
   #expire(command: Command): void {
@@ -125,6 +139,7 @@ export class BatchedScript {
   }
 
   #fail(command: Command, failure: unknown): void {
+    if (failure instanceof UnconfirmedError) this.#undo(command, failure)
     if (!this.#settle(command)) return
     const { calls, permit, connection } = command
     const cause = connection.reason.of(failure)
@@ -138,6 +153,12 @@ export class BatchedScript {
       return
     }
     rejectAll(calls, isError(cause) ? cause.message : String(cause), cause)
+  }
+
+  /** Releases what Redis has claimed although too few replicas know it: the sender gets 503, and repeats the event. */
+  #undo({ calls }: Command, { reply }: UnconfirmedError): void {
+    const numbers = toReply(reply)
+    for (const [i, call] of calls.entries()) call.late?.(this.#partOf(numbers, i, calls.length))
   }
 
   /** Returns `false` if the command was already settled. */

@@ -3,9 +3,11 @@ import type { RedisClient } from './redis-client.ts'
 
 /** Errors that Redis sends before it closes a connection. ioredis does not report them. */
 const GREETING = /^-((?:ERR max number of clients|DENIED|LOADING|MASTERDOWN)[^\r\n]*)/
-/** Messages of ioredis and of this package about commands that got no reply. */
-const NO_ANSWER =
-  /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request|\S+ did not respond )/
+/** Messages of ioredis about commands that had no connection. */
+const NO_CONNECTION =
+  /^(?:Connection is closed\.$|Stream isn't writeable|Cluster isn't ready|Reached the max retries per request)/
+/** Message of this package about commands that got no reply. */
+const NO_REPLY = /^\S+ did not respond /
 
 type Listener = (error: Error) => void
 
@@ -51,7 +53,7 @@ export class ConnectionReason {
 
   /** Returns the known reason if the failure only says that no reply arrived, otherwise the failure itself. */
   of(error: unknown): unknown {
-    if (!NO_ANSWER.test(String(Object(error).message))) return error
+    if (!hadNoConnection(error) && !NO_REPLY.test(messageOf(error))) return error
     return this.#reason ?? error
   }
 
@@ -78,6 +80,15 @@ export class ConnectionReason {
     const { code } = error as { readonly code?: unknown }
     return (code === 'EPIPE' || code === 'ECONNRESET') && this.#reason?.name === 'ReplyError'
   }
+}
+
+/** Returns whether a command failed only because its client has no connection at present. */
+export function hadNoConnection(error: unknown): boolean {
+  return NO_CONNECTION.test(messageOf(error))
+}
+
+function messageOf(error: unknown): string {
+  return String(Object(error).message)
 }
 
 /** Returns a cluster's `lastNodeError`, which says why no node responds, or else the error itself. */

@@ -41,9 +41,12 @@ export class Links {
   /** Socket of the application's client at the time the store last stopped using it. */
   #abandoned: unknown
   #isListening = false
+  readonly #ownOnly: boolean
 
-  constructor(client: RedisClient) {
+  /** `ownOnly`: the store's commands hold up their connection, so the application's client must not carry them. */
+  constructor(client: RedisClient, { ownOnly }: { readonly ownOnly: boolean }) {
     this.#client = client
+    this.#ownOnly = ownOnly
     this.#shared = connectionOf(client, { isOwn: false })
   }
 
@@ -60,15 +63,21 @@ export class Links {
   #named(name: string): Link {
     let link = this.#links.get(name)
     if (link === undefined) {
-      link = new Link(this.#shared, failing => this.#move(failing))
+      link = new Link(this.#first(), failing => this.#move(failing))
       this.#links.set(name, link)
     }
     return link
   }
 
+  #first(): Connection {
+    if (!this.#ownOnly || this.#client.status === 'end') return this.#shared
+    return this.#own ?? this.#newest(this.#shared) ?? this.#shared
+  }
+
   #masterOf(key: string): string {
     const slot = calculateSlot(`${this.#client.options?.keyPrefix ?? ''}${key}`)
-    return this.#client.slots?.[slot]?.[0] ?? ANY
+    const { slots } = this.#ownOnly ? this.#first().client : this.#client
+    return slots?.[slot]?.[0] ?? ANY
   }
 
   /** Gives a link whose calls fail another connection. */
@@ -84,6 +93,7 @@ export class Links {
 
   /** Returns whether the application's client has opened another connection by itself. */
   #hasReconnected(): boolean {
+    if (this.#ownOnly) return false
     const { status, stream } = this.#client
     return status === 'ready' && stream !== this.#abandoned
   }

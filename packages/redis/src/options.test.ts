@@ -12,6 +12,10 @@ test.each([
   ['timeout', { timeout: 1000 }],
   ['timeout', { timeout: 'soon' }],
   ['onStoreError', { onStoreError: 'ignore' }],
+  ['replicas', { replicas: -1 }],
+  ['replicas', { replicas: '1' }],
+  // This client can open no connection of the store's own.
+  ['replicas', { replicas: 1 }],
   ['prefx', { prefx: 'a:' }],
   ['prefix', { prefix: null }],
   ['timeout', { timeout: null }],

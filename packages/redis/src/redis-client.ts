@@ -25,6 +25,19 @@ export interface RedisClient {
   duplicate?(...settings: any[]): RedisClient
   /** Closes a connection that `duplicate` opened. */
   disconnect?(): unknown
+  /** Sends commands together, over one connection. Needed for the option `replicas`. */
+  pipeline?(): RedisPipeline
   // biome-ignore lint/suspicious/noExplicitAny: the listener of an emitter takes whatever the event carries.
   on?(event: string, listener: (...args: any[]) => void): unknown
+}
+
+/** The part of a client's pipeline that redisStore uses. */
+export interface RedisPipeline {
+  // biome-ignore lint/suspicious/noExplicitAny: ioredis declares these methods in dozens of forms.
+  evalsha(...args: any[]): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  eval(...args: any[]): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  call(...args: any[]): unknown
+  exec(): Promise<readonly (readonly [error: Error | null, reply: unknown])[] | null>
 }

@@ -1,4 +1,4 @@
-import type { AckhookError, DedupeStore } from '@ackhook/core'
+import type { DedupeStore } from '@ackhook/core'
 import {
   type Claim,
   type ClaimOptions,
@@ -9,6 +9,8 @@ import {
   withDeadline,
 } from '@ackhook/core/spi'
 import { BatchedScript } from './batched-script.ts'
+import { confirmedByReplicas } from './confirmed-by-replicas.ts'
+import { hadNoConnection } from './connection-reason.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { isConnectionError, isRefused } from './is-connection-error.ts'
 import { Links } from './links.ts'
@@ -31,6 +33,7 @@ const CLAIMED: Claim = { outcome: 'claimed' }
 const FULL: Claim = { outcome: 'full' }
 /** Interval between policy checks: an operator may change the policy, or a failover lead to a server with another one. */
 const RECHECK_POLICY_MS = 60_000
+const CONNECT_POLL_MS = 50
 
 /**
  * Creates a store of handled ids in Redis, shared by every process that uses the same Redis and prefix. Each call is
@@ -74,12 +77,13 @@ class RedisStore {
 
   constructor(client: RedisClient, options: ResolvedOptions) {
     this.#options = options
-    this.#links = new Links(client)
+    this.#links = new Links(client, { ownOnly: options.confirmation !== undefined })
     const timeouts = createTimeouts(options.timeoutMs)
     const parts = { links: this.#links, isCluster: client.isCluster === true, timeouts }
-    this.#claims = new BatchedScript(CLAIM, { ...parts, runSingle: claimSingleKey })
+    const { confirmation } = options
+    this.#claims = new BatchedScript(CLAIM, { ...parts, confirmation, runSingle: claimSingleKey })
     this.#extensions = new BatchedScript(EXTEND, parts)
-    this.#completions = new BatchedScript(COMPLETE, parts)
+    this.#completions = new BatchedScript(COMPLETE, { ...parts, confirmation })
     this.#releases = new BatchedScript(RELEASE, parts)
     this.#forgets = new BatchedScript(FORGET, parts)
   }
@@ -124,8 +128,9 @@ class RedisStore {
   }
 
   /**
-   * Checks the eviction policy. Rejects if Redis does not respond or refuses the password, like an inbox whose engine is
-   * unavailable: the next request or call of `start()` tries again. With `failOpen`, reports the failure instead.
+   * Makes a write that changes nothing, and checks the eviction policy. Rejects if Redis does not respond, or refuses the
+   * write, like an inbox whose engine is unavailable: the next request or call of `start()` tries again. With
+   * `failOpen`, reports the failure instead.
    */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
     this.#report = report
@@ -134,20 +139,41 @@ class RedisStore {
     const permit = link.enter()
     const { client, reason } = link.connection
     try {
-      const policies = await this.#readPolicies(client)
+      await this.#tryToWrite(client)
       permit?.succeeded()
-      this.#reportPolicies(policies)
     } catch (failure) {
-      const error = reason.of(failure)
-      if (isConnectionError(error)) {
-        permit?.failed(error)
-        this.#startWithout(error, notAnswering(error))
-      } else if (isRefused(error)) {
-        permit?.succeeded()
-        this.#startWithout(error, refused(error))
-      } else {
-        permit?.succeeded()
-        report(policyUnknown(error))
+      const cause = reason.of(failure)
+      if (isConnectionError(failure)) permit?.failed(cause)
+      else permit?.succeeded()
+      this.#startWithout(cause)
+      return
+    }
+    await this.#readPolicies(client).then(
+      policies => this.#reportPolicies(policies),
+      error => report(policyUnknown(error)),
+    )
+  }
+
+  /**
+   * Deletes a key that does not exist: refused by a read-only server, one that may not write without its replicas or
+   * its disk, and for a user without the permission. A client that is not connected yet has the whole time, whether
+   * it queues commands or refuses them.
+   */
+  async #tryToWrite(client: RedisClient): Promise<void> {
+    const { prefix, timeoutMs, confirmation } = this.#options
+    const commands = confirmation === undefined ? client : confirmedByReplicas(client, confirmation)
+    const endsAt = performance.now() + timeoutMs
+    for (;;) {
+      const leftMs = Math.max(1, endsAt - performance.now())
+      try {
+        await withDeadline(commands.call('del', `${prefix}start`), {
+          operation: 'redisStore.start',
+          ms: leftMs,
+        })
+        return
+      } catch (error) {
+        if (leftMs < CONNECT_POLL_MS || client.status === 'end' || !hadNoConnection(error)) throw error
+        await new Promise(resolve => setTimeout(resolve, CONNECT_POLL_MS))
       }
     }
   }
@@ -176,8 +202,8 @@ class RedisStore {
     )
   }
 
-  #startWithout(cause: unknown, error: AckhookError): void {
-    if (!this.#options.failOpen) throw error
+  #startWithout(cause: unknown): void {
+    if (!this.#options.failOpen) throw isRefused(cause) ? refused(cause) : notAnswering(cause)
     this.#claimAnyway(cause)
   }
 

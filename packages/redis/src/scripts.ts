@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isError } from '@ackhook/core/spi'
-import type { RedisClient } from './redis-client.ts'
+import type { Commands } from './confirmed-by-replicas.ts'
 
 /** A Lua script and the digest by which Redis identifies it. */
 export interface Script {
@@ -194,7 +194,7 @@ export function tokenText(token: string): string {
 
 /** Runs a script by its digest. If Redis has not loaded it, `EVAL` sends and loads the text. */
 export async function runScript(
-  client: RedisClient,
+  client: Commands,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
@@ -206,28 +206,30 @@ export async function runScript(
     if (!isError(error) || !error.message.startsWith('NOSCRIPT')) throw error
     reply = await client.eval(script.lua, keys.length, ...keys, ...args)
   }
-  // Some clients are configured to return numbers as strings.
-  return (reply as readonly unknown[]).map(Number)
+  return toReply(reply)
 }
 
 const CLAIMED: Reply = [OUTCOME.claimed, 0, 0]
+
+/** Returns the numbers in a reply: of a script, or of the plain command that claims a single key. */
+export function toReply(reply: unknown): Reply {
+  if (reply === 'OK') return CLAIMED
+  // Some clients are configured to return numbers as strings.
+  return Array.isArray(reply) ? reply.map(Number) : []
+}
 
 /**
  * Claims a single key, first with a plain command: nearly every claim is for a new event. If the key is not free, or
  * Redis has no memory, the script decides. The command costs Redis a third as much as the script. perf: note 21.
  */
-export async function claimSingleKey(
-  client: RedisClient,
-  key: string,
-  args: readonly string[],
-): Promise<Reply> {
+export async function claimSingleKey(client: Commands, key: string, args: readonly string[]): Promise<Reply> {
   const [token, lease, keep] = args as [string, string, string]
   const isCounted = keep !== '0'
   const value = isCounted ? `${LEASED}${COUNTED}${keep}:0:0:${token}` : LEASED + token
   const ttl = isCounted ? String(Number(lease) + Number(keep)) : lease
   try {
     const set = await client.call('set', key, value, 'PX', ttl, 'NX')
-    if (set === 'OK') return CLAIMED
+    if (set === 'OK') return toReply(set)
   } catch (error) {
     if (!isError(error) || !error.message.startsWith('OOM')) throw error
   }
