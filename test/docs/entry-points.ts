@@ -91,6 +91,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'withDeadline',
     'wrongFramework',
   ],
+  '@ackhook/core/advice': ['adviceOn', 'withAdvice'],
   '@ackhook/core/push': ['createPushInbox'],
   '@ackhook/core/sharing': ['redriveCommand', 'shareHandlers'],
   '@ackhook/core/node': ['fromNodeRequest', 'readRawBody', 'writeReply'],

@@ -31,6 +31,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     platform: [...GROUND, 'observe'],
     'platform/node': [...GROUND, 'observe', 'platform'],
     'platform/web': [...GROUND, 'observe', 'platform'],
+    advice: GROUND,
     http: GROUND,
     events: [...GROUND, 'observe', 'platform'],
     verify: MIDDLE,

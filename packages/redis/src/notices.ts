@@ -1,4 +1,5 @@
 import { AckhookError } from '@ackhook/core'
+import { withAdvice } from '@ackhook/core/advice'
 import type { StoreNotice } from '@ackhook/core/spi'
 import { isError } from '@ackhook/core/spi'
 
@@ -23,14 +24,16 @@ export function failingOpen(error: unknown): StoreNotice {
   }
 }
 
-export function notAnswering(cause: unknown): AckhookError {
-  const message = `Redis does not respond (${reasonOf(cause)}): check that it runs, and that redisStore's client has the right address, password and TLS settings.`
-  return new AckhookError('store_unavailable', message, { cause })
+/** Why the store cannot start: the cause that Redis or the network gives, and the fix if it is known. */
+export function cannotStart(cause: unknown): AckhookError {
+  const problem = isReply(cause)
+    ? "Redis refuses redisStore's commands"
+    : 'Redis does not respond to redisStore'
+  return new AckhookError('store_unavailable', withAdvice(problem, cause, 'redis'), { cause })
 }
 
-export function refused(cause: unknown): AckhookError {
-  const message = `Redis refuses redisStore's client (${reasonOf(cause)}): give the client the right password, and the username if there is one.`
-  return new AckhookError('store_unavailable', message, { cause })
+function isReply(cause: unknown): boolean {
+  return isError(cause) && cause.name === 'ReplyError'
 }
 
 function reasonOf(error: unknown): string {

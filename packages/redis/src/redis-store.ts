@@ -12,9 +12,9 @@ import { BatchedScript } from './batched-script.ts'
 import { confirmedByReplicas } from './confirmed-by-replicas.ts'
 import { hadNoConnection } from './connection-reason.ts'
 import { evictionPolicies } from './eviction-policy.ts'
-import { isConnectionError, isRefused } from './is-connection-error.ts'
+import { isConnectionError } from './is-connection-error.ts'
 import { Links } from './links.ts'
-import { failingOpen, mayEvict, notAnswering, policyUnknown, refused } from './notices.ts'
+import { cannotStart, failingOpen, mayEvict, policyUnknown } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
 import {
@@ -203,7 +203,7 @@ class RedisStore {
   }
 
   #startWithout(cause: unknown): void {
-    if (!this.#options.failOpen) throw isRefused(cause) ? refused(cause) : notAnswering(cause)
+    if (!this.#options.failOpen) throw cannotStart(cause)
     this.#claimAnyway(cause)
   }
 

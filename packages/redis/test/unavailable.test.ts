@@ -143,7 +143,7 @@ describe('start', () => {
         await expect(receiver.start()).rejects.toMatchObject({
           code: 'store_unavailable',
           message: expect.stringMatching(
-            `^Redis refuses redisStore's client \\(${reply} .+\\): give the client the right password`,
+            `^Redis refuses redisStore's commands \\(${reply} .+\\): .+; set the right password`,
           ),
         })
         expect(observed.filter(({ kind }) => kind === 'notice')).toEqual([])
@@ -154,11 +154,11 @@ describe('start', () => {
   })
 
   test.each([
-    ['is silent', () => server.pause(), () => server.resume()],
-    ['is gone', () => server.kill(), () => server.restart()],
+    ['is silent', () => server.pause(), () => server.resume(), 'check whether the server hangs'],
+    ['is gone', () => server.kill(), () => server.restart(), 'check that it runs'],
   ] as const)(
     'rejects within the timeout while Redis %s, and succeeds once it responds',
-    async (_, stop, begin) => {
+    async (_, stop, begin, fix) => {
       await stop()
       const observed: Observation[] = []
       const store = connected(url => new Redis6(url))
@@ -167,7 +167,7 @@ describe('start', () => {
       await begin()
       expect(error).toMatchObject({
         code: 'store_unavailable',
-        message: expect.stringMatching(/^Redis does not respond \(.+\): check that it runs/),
+        message: expect.stringMatching(`^Redis does not respond to redisStore \\(.+\\): .+; ${fix}`),
       })
       expect(ms).toBeLessThan(1200)
       expect(observed.map(({ kind }) => kind)).toEqual(['store_down'])

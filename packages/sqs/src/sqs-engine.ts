@@ -1,4 +1,5 @@
-import { ConfigurationError, type InboxStats } from '@ackhook/core'
+import { AckhookError, ConfigurationError, type InboxStats } from '@ackhook/core'
+import { withAdvice } from '@ackhook/core/advice'
 import type { PushEngine } from '@ackhook/core/push'
 import type { ProcessingPolicy } from '@ackhook/core/spi'
 import { sizeOfText } from './message-text.ts'
@@ -58,7 +59,10 @@ async function readSettings(
     const { name } = cause as Error
     if (name === 'QueueDoesNotExist')
       throw new ConfigurationError('queueUrl', `SQS has no queue ${queue.url}`, { cause })
-    if (!name.startsWith('AccessDenied')) throw cause
+    if (!name.startsWith('AccessDenied')) {
+      const problem = `SQS does not serve the queue '${queue.name}'`
+      throw new AckhookError('inbox_unavailable', withAdvice(problem, cause, 'sqs'), { cause })
+    }
     logger.warn({ code: 'queue_settings_unknown' }, UNKNOWN)
     return {}
   }

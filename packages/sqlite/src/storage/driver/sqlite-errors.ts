@@ -1,3 +1,4 @@
+import { adviceOn } from '@ackhook/core/advice'
 import { type Fault, FaultError } from '../../protocol/fault.ts'
 
 /** SQLite's primary result codes that decide what happens next. */
@@ -44,16 +45,22 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-const HINTS: Readonly<Record<number, string>> = {
-  [BUSY]: ' (another process locks the file for longer than this one waits)',
-  8: ' (this process may not write to the file or to its folder)',
-  10: ' (the disk failed to read or write)',
-  11: ' (the file is damaged: move it away with its -wal and -shm; then move a copy into its place, if you have one)',
-  [FULL]: ' (the disk is full: free some space; no restart is needed)',
-  14: ' (the folder must exist and be writable)',
-  26: ' (the file is not an SQLite database)',
+/** Names of the primary result codes for which there is advice. */
+const NAMES: Readonly<Record<number, string>> = {
+  3: 'PERM',
+  [BUSY]: 'BUSY',
+  [LOCKED]: 'LOCKED',
+  8: 'READONLY',
+  10: 'IOERR',
+  11: 'CORRUPT',
+  [FULL]: 'FULL',
+  14: 'CANTOPEN',
+  26: 'NOTADB',
 }
 
 function hint(code: number | undefined): string {
-  return code === undefined ? '' : (HINTS[code] ?? '')
+  const name = code === undefined ? undefined : NAMES[code]
+  if (name === undefined) return ''
+  const advice = adviceOn(Object.assign(new Error(name), { code: `SQLITE_${name}` }), 'sqlite')
+  return advice === undefined ? '' : ` (${advice.cause}: ${advice.fix})`
 }
