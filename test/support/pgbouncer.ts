@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
-import type { PostgresServer } from './postgres.ts'
+import { createSharedFolder, type PostgresServer } from './postgres.ts'
 import { requireProgram } from './require-program.ts'
 import { until } from './until.ts'
 
@@ -21,7 +20,7 @@ export async function startPgBouncer(
   server: PostgresServer,
   poolMode: 'session' | 'transaction',
 ): Promise<PgBouncer> {
-  const folder = mkdtempSync(join(tmpdir(), 'ackhook-pgbouncer-'))
+  const folder = createSharedFolder('ackhook-pgbouncer-')
   const port = await freePort()
   const file = join(folder, 'pgbouncer.ini')
   const { username } = new URL(server.url)
@@ -45,6 +44,7 @@ export async function startPgBouncer(
   )
   // PgBouncer refuses to run as root, and reads the file as another user.
   chmodSync(folder, 0o755)
+  chmodSync(file, 0o644)
   const asUser = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   const child = spawn(requireProgram('pgbouncer'), ['-q', ...asUser, file], { stdio: 'ignore' })
   await until('PgBouncer listens', () => listens(port))

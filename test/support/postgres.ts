@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
@@ -123,8 +123,20 @@ function unprivileged(): Owner | undefined {
   return { uid: id('-u'), gid: id('-g') }
 }
 
+/**
+ * Creates a temporary folder that PostgreSQL's user can reach. A root's own `TMPDIR` may lie in a folder that lets in
+ * nobody else.
+ */
+export function createSharedFolder(prefix: string): string {
+  const isOpen = (path: string): boolean =>
+    (statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || isOpen(dirname(path)))
+  const places = [tmpdir(), '/tmp', '/var/tmp']
+  const place = process.getuid?.() === 0 ? places.find(one => existsSync(one) && isOpen(one)) : tmpdir()
+  return mkdtempSync(join(place ?? tmpdir(), prefix))
+}
+
 function createCluster(owner: Owner | undefined): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ackhook-postgres-'))
+  const folder = createSharedFolder('ackhook-postgres-')
   chmodSync(folder, 0o700)
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   const template = process.env[TEMPLATE]

@@ -1,13 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from '../../../test/support/find-program.ts'
 import { Lines } from './lines.ts'
 import { type CliOptions, type CliResult, type RunningCli, SECRET } from './run-cli.ts'
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
+const isRoot = process.getuid?.() === 0
+
+/** Whether `bound` works for this user: root needs `setpriv`, which is part of Debian. */
+export const canBeBound = !isRoot || findProgram('setpriv') !== undefined
+
+/** The owner of the checkout rather than any other user, who may not be let into its folder. */
+function bound(): string[] {
+  const rights = '-dac_override,-dac_read_search'
+  const owner = `--reuid=${statSync(MAIN).uid}`
+  return ['setpriv', owner, '--clear-groups', `--inh-caps=${rights}`, `--bounding-set=${rights}`]
+}
+
 interface ProcessOptions extends CliOptions {
-  /** User id of the process. Only root can choose one. */
-  readonly uid?: number
+  /** Runs the process bound by the permissions of files, also for root: see {@link canBeBound}. */
+  readonly bound?: boolean
 }
 
 interface CliProcess extends RunningCli {
@@ -19,9 +33,9 @@ interface CliProcess extends RunningCli {
  * only for what `startCli` cannot show, such as signals, pipes and the natural end of the process.
  */
 export function startProcess(args: readonly string[], options: ProcessOptions = {}): CliProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const [program, ...before] = [...(options.bound && isRoot ? bound() : []), process.execPath]
+  const child = spawn(program as string, [...before, MAIN, ...args], {
     cwd: options.cwd,
-    ...(options.uid !== undefined && { uid: options.uid }),
     env: { PATH: process.env['PATH'], ...(options.env ?? { SIGNING_SECRET: SECRET }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
