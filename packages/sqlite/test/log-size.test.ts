@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const MIB = 1024 * 1024
@@ -21,8 +22,10 @@ it('shrinks a log to 64 MiB after a long read has made it grow', () =>
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(90 * MIB)
     reader.exec('COMMIT')
     reader.close()
-    // One commit checkpoints the log, and another restarts it.
-    for (let i = 0; i < 3; i++) await accept(1)
-    expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(64 * MIB)
+    // One commit checkpoints the log, unless somebody still reads it, and another restarts it.
+    await until('the log has shrunk', async () => {
+      await accept(1)
+      return statSync(`${path}-wal`).size <= 64 * MIB
+    })
     await inbox.close(1000)
   }))
