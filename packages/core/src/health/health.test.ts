@@ -65,6 +65,26 @@ it('is draining from the start of a shutdown, and after close()', async () => {
   for (const probe of probes) expect(await ask(probe, 'ready')).toEqual([503, 'draining'])
 })
 
+it('names its two paths at any other, and asks the inbox nothing', async () => {
+  const start = vi.fn()
+  const probe = health(receiverOn({ start }))
+  for (const path of ['liveness', 'readiness', 'anything', '', 'live/x', 'LIVE', '?probe=/live', '#/ready']) {
+    const reply = await probe({ url: `http://localhost/health/${path}` })
+    expect([path, reply.status]).toEqual([path, 404])
+    expect(await reply.json()).toEqual({
+      status: 'not_found',
+      message: expect.stringMatching(/\/ready, .*\/live\./),
+    })
+  }
+  expect(start).not.toHaveBeenCalled()
+})
+
+it('finds its path below any mount, with a slash and a query behind it', async () => {
+  const probe = health(receiverOn())
+  for (const url of ['/ready', 'ready', '/ops/v1/ready/', 'http://localhost/ready?a=/b', '/ready#x'])
+    expect([url, (await probe({ url })).status]).toEqual([url, 200])
+})
+
 it('is never cached by a proxy', async () => {
   const reply = await health(receiverOn())({ url: '/health/ready' })
   expect(Object.fromEntries(reply.headers)).toEqual({

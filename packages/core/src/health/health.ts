@@ -2,10 +2,10 @@ import type { Receiver } from '../receiver/receiver.ts'
 import { createProbe } from './readiness.ts'
 
 /**
- * Creates a Fetch handler for an orchestrator's probes. `GET …/live` returns 200 as long as the process responds. Any
- * other path checks readiness: 200 while the receiver accepts deliveries, otherwise 503 with `starting`, `draining` or
- * `inbox_unavailable` as the JSON's `status`. Starts the inbox if nothing has. Reads only the request's `url` and never
- * rejects. Throws `ConfigurationError` if the argument is not a receiver.
+ * Creates a Fetch handler for an orchestrator's probes. `GET …/live` returns 200 as long as the process responds.
+ * `GET …/ready` returns 200 while the receiver accepts deliveries, otherwise 503 with `starting`, `draining` or
+ * `inbox_unavailable` as the JSON's `status`, and starts the inbox if nothing has. Any other path gets 404. Reads only
+ * the request's `url` and never rejects. Throws `ConfigurationError` if the argument is not a receiver.
  *
  * @example
  * const probe = health(receiver)

@@ -12,14 +12,15 @@ const KEPT_MS = 500
 
 /** Reply to a probe. */
 export interface ProbeReply {
-  readonly status: 200 | 503
+  readonly status: 200 | 404 | 503
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /**
- * Creates a function that responds to a receiver's probes: liveness for a path that ends in `/live`, readiness for any
- * other.
+ * Creates a function that responds to a receiver's probes: liveness for a path that ends in `/live`, readiness for one
+ * that ends in `/ready`. Any other is a mistake that would go unnoticed: a probe named `liveness` that reports readiness
+ * restarts a process because its inbox is down.
  */
 export function createProbe(
   receiver: Pick<Receiver<never, never>, 'start'>,
@@ -37,9 +38,11 @@ export function createProbe(
     return asked
   }
   return async path => {
-    if (isLiveness(path)) return replyOf(200, 'live')
-    const found = await readiness()
-    return replyOf(found === 'ready' ? 200 : 503, found)
+    const probe = nameOf(path)
+    if (probe === 'live') return replyOf(200, { status: 'live' })
+    if (probe !== 'ready') return replyOf(404, { status: 'not_found', message: TWO_PROBES })
+    const status = await readiness()
+    return replyOf(status === 'ready' ? 200 : 503, { status })
   }
 }
 
@@ -61,11 +64,15 @@ async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiv
   }
 }
 
-function isLiveness(path: string): boolean {
-  return /\/live\/?$/.test(path.replace(/[?#].*/, ''))
+const TWO_PROBES =
+  'There are two probes: readiness at a path that ends in /ready, and liveness at one that ends in /live.'
+
+/** Returns the last segment of a path. */
+function nameOf(path: string): string | undefined {
+  return /([^/]*)\/?$/.exec(path.replace(/[?#].*/, ''))?.[1]
 }
 
-function replyOf(status: ProbeReply['status'], text: string): ProbeReply {
+function replyOf(status: ProbeReply['status'], body: Readonly<Record<string, string>>): ProbeReply {
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return { status, headers, body: JSON.stringify({ status: text }) }
+  return { status, headers, body: JSON.stringify(body) }
 }
