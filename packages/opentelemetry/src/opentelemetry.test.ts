@@ -87,6 +87,7 @@ describe('spans', () => {
     receiver.onError(() => {})
     receiver.onDeadLetter(() => {})
     await deliver('evt_1')
+    await vi.waitFor(() => expect(spansOf('process')).toHaveLength(3))
     await receiver.close()
 
     const spans = spansOf('process')

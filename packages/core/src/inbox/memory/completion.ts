@@ -4,7 +4,7 @@ import { ABORT, createAttempt } from '../attempt.ts'
 import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
+import { requestedDelayMs } from '../retry.ts'
 import { type Entry, NO_DELIVERY } from './entry.ts'
 import type { State } from './state.ts'
 
@@ -14,8 +14,12 @@ const FIRST_COMPLETION_DELAY_MS = 250
 export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
-  return state.run(entry.delivery, entry.attempt, state.limit)
+  // A drain ends once nothing runs: an event whose retry has come early waits for no other.
+  const isLast = entry.attempts > 1 && state.limit.lastStartAt !== undefined
+  return state.run(entry.delivery, entry.attempt, isLast ? OVER : state.limit)
 }
+
+const OVER = { lastStartAt: Number.NEGATIVE_INFINITY }
 
 /** Applies the worker's decision about an attempt. */
 export function applyResult(state: State, result: AttemptResult, entry: Entry): void {
@@ -78,8 +82,8 @@ function remember({ store, policy }: State, { key, token, storedFingerprint }: E
 }
 
 function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void {
-  // The drain began after the worker decided: the last attempt starts now.
-  if (exceedsDeadline(delayMs, limit.lastStartAt)) scheduler.enqueue(entry)
+  // During a drain, the last attempt starts now.
+  if (limit.lastStartAt !== undefined) scheduler.enqueue(entry)
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
