@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
 import { eventBody, SECRET, sign } from '../support/receiving.ts'
 
-const APP = fileURLToPath(new URL('app.mjs', import.meta.url))
+/** The app's file. */
+export const APP: string = fileURLToPath(new URL('app.mjs', import.meta.url))
 
 export interface AppSettings {
   readonly framework: 'node' | 'http2' | 'express' | 'fastify' | 'hono'
@@ -36,26 +37,41 @@ export class AppProcess {
   port = 0
   readonly #child: ChildProcess
 
-  private constructor(settings: AppSettings) {
-    this.#child = spawn(process.execPath, [APP, JSON.stringify(settings)], {
-      env: { ...process.env, SIGNING_SECRET: SECRET },
+  private constructor(settings: AppSettings, program: readonly string[]) {
+    const { NODE_ENV: _, ...env } = process.env
+    this.#child = spawn(process.execPath, [...program, JSON.stringify(settings)], {
+      env: { ...env, SIGNING_SECRET: SECRET },
+      // A terminal would be a sign of development, in which a shutdown is shorter.
       stdio: ['ignore', 'pipe', 'inherit'],
+      // A group of its own, because a watcher has the app as a child.
+      detached: true,
     })
     this.ended = once(this.#child, 'exit').then(([code, signal]) => code ?? signal)
     createInterface({ input: this.#child.stdout! }).on('line', line => {
+      // A watcher prints lines of its own.
+      if (!line.startsWith('{')) return
       const told = JSON.parse(line) as Line
       this.port = told.port ?? this.port
       this.lines.push(told)
     })
   }
 
-  static async start(settings: AppSettings): Promise<AppProcess> {
-    const app = new AppProcess(settings)
-    onTestFinished(() => void app.#child.kill('SIGKILL'))
+  /** `program` is what Node runs: arguments that end before the settings. */
+  static async start(settings: AppSettings, program: readonly string[] = [APP]): Promise<AppProcess> {
+    const app = new AppProcess(settings, program)
+    onTestFinished(() => app.#kill())
     await vi.waitFor(() => {
       if (app.port === 0) throw new Error('It does not listen yet.')
     })
     return app
+  }
+
+  #kill(): void {
+    try {
+      process.kill(-this.#child.pid!, 'SIGKILL')
+    } catch {
+      // The whole group has ended.
+    }
   }
 
   signal(signal: NodeJS.Signals): void {

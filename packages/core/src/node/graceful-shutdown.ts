@@ -6,13 +6,16 @@ import { durationMs } from '../lib/duration.ts'
 import type { Logger } from '../observe/logger.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
+import { isDevelopment } from './is-development.ts'
 import { type ClosableServer, ServerCloser } from './server-closer.ts'
 
 /** Options of {@link gracefulShutdown}. */
 export interface GracefulShutdownOptions {
   /**
    * Time for which deliveries are still accepted after the signal while readiness is already off, so that a load
-   * balancer can notice and send elsewhere. Default `'5s'`. Skipped on SIGINT, which comes from a terminal.
+   * balancer can notice and send elsewhere. Default `'5s'`. Skipped on SIGINT, which comes from a terminal, and in
+   * development: with `NODE_ENV=development`, below a watcher such as `node --watch`, or with a terminal as standard
+   * input, unless `NODE_ENV` is `production`.
    */
   readonly grace?: Duration | undefined
   /**
@@ -103,6 +106,8 @@ class Shutdown {
   readonly #inspected: readonly InspectedReceiver[]
   readonly #server: ServerCloser | undefined
   readonly #settings: Settings
+  /** In development no load balancer has to notice anything, and a watcher kills a process that takes seconds. */
+  readonly #isDevelopment = isDevelopment()
   #running: Promise<ShutdownReport> | undefined
 
   constructor(receivers: readonly Stoppable[], server: ServerCloser | undefined, settings: Settings) {
@@ -144,7 +149,7 @@ class Shutdown {
 
     for (const receiver of this.#inspected) receiver.beginStop()
     this.#server?.endKeepAlive()
-    if (signal !== 'SIGINT' && this.#server !== undefined)
+    if (signal !== 'SIGINT' && this.#server !== undefined && !this.#isDevelopment)
       await new Promise(resolve => setTimeout(resolve, graceMs))
     const timeout: Duration = `${Math.max(0, Math.ceil(leftMs() - restMs))}ms`
     const reports = await inTime('drain', () =>
