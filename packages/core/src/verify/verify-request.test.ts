@@ -44,6 +44,26 @@ it('requests no secret before the header’s form is right', async () => {
   expect(secret.mock.calls).toEqual([['context']])
 })
 
+it('names a body that a client has made of bytes, and no other', async () => {
+  const verify = (text: string) => {
+    const contract = resolveContract({})
+    const secrets = createSecrets(SECRET as SecretSource<unknown>, recordingLogger())
+    const parts = { contract, secrets, toleranceMs: 300_000, clock: () => now }
+    return createVerifier(parts)({ 'x-service-signature': good() }, new TextEncoder().encode(text), 'context')
+  }
+  const bytes = new TextEncoder().encode('{"id":"evt_1"}')
+  for (const text of [JSON.stringify(bytes), JSON.stringify(Buffer.from(bytes)), String(bytes)])
+    expect([text, await verify(text)]).toMatchObject([
+      text,
+      { code: 'signature_mismatch', detail: expect.stringContaining('.send(body.toString()) in supertest') },
+    ])
+  for (const text of ['{"id":"evt_1"}', '{"0x":1}', '{"type":"Buffer"}', '12', '{', '1'])
+    expect([text, await verify(text)]).toMatchObject([
+      text,
+      { detail: expect.stringContaining('wrong secret, or not the bytes that were signed') },
+    ])
+})
+
 it('reports a malformed signature as malformed, not as a mismatch', async () => {
   const { verify } = verifier()
   expect(await verify(`t=${now / 1000},v1=${'z'.repeat(64)}`)).toMatchObject(NO_DIGITS)

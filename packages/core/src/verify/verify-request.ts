@@ -43,7 +43,7 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (macs instanceof Refusal) return macs
     const verifying = verifySignature(header, body, macs)
     const matches = isPromise(verifying) ? await verifying : verifying
-    if (!matches) return body.length === 0 ? EMPTY : hasVerified ? MISMATCH : NEVER_MATCHED
+    if (!matches) return mismatchOf(body, hasVerified)
     hasVerified = true
     // Checked last: someone who cannot sign learns nothing about this clock.
     const outside = checkTolerance(timestampMs, clock(), toleranceMs)
@@ -63,6 +63,21 @@ const NEVER_MATCHED = new Refusal('signature_mismatch', {
 const EMPTY = new Refusal('signature_mismatch', {
   detail: 'no signature matches, and the body is empty: was it read before?',
 })
+
+const CONVERTED = new Refusal('signature_mismatch', {
+  detail:
+    'no signature matches, and the body is a list of bytes written as text: the client converted the bytes instead of sending them. Give it the body as a string, such as .send(body.toString()) in supertest',
+})
+/** Beginnings of a body that supertest and others make of a `Uint8Array` or a `Buffer`, and that `String(bytes)` gives. */
+const CONVERSIONS = /^(?:\{"0":\d|\{"type":"Buffer","data":\[|123,\d)/
+const MAX_CONVERSION_BYTES = 26
+
+function mismatchOf(body: Uint8Array, hasVerified: boolean): Refusal {
+  if (body.length === 0) return EMPTY
+  const begins = String.fromCharCode(...body.subarray(0, MAX_CONVERSION_BYTES))
+  if (CONVERSIONS.test(begins)) return CONVERTED
+  return hasVerified ? MISMATCH : NEVER_MATCHED
+}
 
 function unreadable({ timestampUnit }: Contract): Refusal {
   const form = timestampUnit === 'auto' ? 'any accepted form' : timestampUnit
