@@ -13,12 +13,18 @@ export interface SignedRequestOptions extends SignOptions {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** A request that fits `receiver.handle(request)`, `fetch(url, request)` and `new Request(url, request)` alike. */
+/**
+ * A request that fits `receiver.handle(request)`, `fetch(url, request)`, `new Request(url, request)`, Fastify's
+ * `inject` and every test client alike.
+ */
 export interface SignedRequest {
   readonly method: 'POST'
   /** Lower-case names. */
   readonly headers: Record<string, string>
-  /** `Uint8Array<ArrayBuffer>`, written so that TypeScript before 5.7 can read it too. */
+  /**
+   * `Uint8Array<ArrayBuffer>`, written so that TypeScript before 5.7 can read it too. On Node it is a `Buffer`, so that
+   * `String(body)` is its text; `JSON.stringify` returns that text again if it is an event's.
+   */
   readonly body: Uint8Array & { readonly buffer: ArrayBuffer }
   readonly context: undefined
 }
@@ -44,5 +50,26 @@ export function signedRequest(
     if (value === undefined) delete headers[name.toLowerCase()]
     else headers[name.toLowerCase()] = value
   }
-  return { method: 'POST', headers, body, context: undefined }
+  return { method: 'POST', headers, body: sendable(body), context: undefined }
+}
+
+/**
+ * Makes bytes that clients send unchanged. Some know no `Uint8Array`, and supertest calls `JSON.stringify` on anything
+ * that is not text.
+ */
+function sendable(bytes: SignedRequest['body']): SignedRequest['body'] {
+  const body = typeof Buffer === 'undefined' ? bytes : Buffer.from(bytes.buffer)
+  const toJSON = () => parsed(bytes) ?? { type: 'Buffer', data: [...bytes] }
+  return Object.defineProperty(body, 'toJSON', { value: toJSON })
+}
+
+/** Returns the value of which `JSON.stringify` makes exactly these bytes, if there is one. */
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    const value: unknown = JSON.parse(text)
+    return JSON.stringify(value) === text ? value : undefined
+  } catch {
+    return undefined
+  }
 }
