@@ -16,6 +16,9 @@ it.each([
   ['evil.example@localhost', false],
   ['evil.example/localhost', false],
   ['', false],
+  ['fd00::1', true],
+  ['fd00:0:0::1', true],
+  [`${'a.'.repeat(130)}ops.example`, false],
 ])('a dashboard for ops.example and fd00::1 accepts the host %j: %j', (host, expected) => {
   expect(isAllowedHost(host, ['ops.example', 'fd00::1'])).toBe(expected)
 })

@@ -21,9 +21,12 @@ export function isSpecial(address: string): boolean {
   return isIP(address) !== 0 && SPECIAL.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
+/** Longest authority: a name of 253 characters, a dot and a port. */
+const MAX_AUTHORITY = 260
+
 /** Returns the host of an authority in lower case, without brackets and port; `undefined` if invalid. */
 export function hostOf(authority: string): string | undefined {
-  if (!/^[\w.:[\]-]+$/.test(authority)) return undefined
+  if (authority.length > MAX_AUTHORITY || !/^[\w.:[\]-]+$/.test(authority)) return undefined
   const url = URL.canParse(`http://${authority}/`) ? new URL(`http://${authority}/`) : undefined
   return url === undefined || url.hostname === '' ? undefined : bare(url.hostname)
 }
