@@ -82,7 +82,16 @@ function judged(result: Exchange, now: number): Pick<AttemptMade, 'acknowledged'
   const asked = retryAfterMs(retryAfterOf(result), now)
   return {
     acknowledged: result.status >= 200 && result.status < 300,
-    ...codeOf(new TextDecoder().decode(result.body)),
+    ...(startsObject(result.body) && codeOf(new TextDecoder().decode(result.body))),
     ...(asked !== undefined && { retryAfterMs: asked }),
   }
 }
+
+/** Returns whether a body may be a JSON object. Decoding each error page would fill the heap. */
+function startsObject(body: Uint8Array): boolean {
+  const first = body.find(byte => !SPACES.includes(byte))
+  return first === 0x7b
+}
+
+/** White space of JSON, and the bytes of a byte order mark. */
+const SPACES = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]
