@@ -29,7 +29,7 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const resolved = resolveEmulator(options)
-  const storage = await Storage.open(resolved.data)
+  const storage = await Storage.open(resolved.data, resolved.retention.bytes)
   try {
     const { parts, secret } = createParts(resolved, storage, version)
     const api = createApi(parts)

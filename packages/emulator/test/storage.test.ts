@@ -1,8 +1,8 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { dirname } from 'node:path'
 import { fakeClock, sign } from '@ackhook/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Emulator, startEmulator } from '../src/index.ts'
 import { after, answering, SECRET, start, temporaryFile } from './set-up.ts'
 
@@ -295,4 +295,30 @@ test('a NUL does not end a type or an id', async () => {
   await emulator.api.sendAll([{ body }, { type: 'a.b' }])
   const { deliveries } = await emulator.api.deliveries.list({ type: 'a.b\0c' })
   expect(deliveries.map(({ event, type }) => [event, type])).toEqual([['evt_a\\u0000b', 'a.b\\u0000c']])
+})
+
+test('equal long replies are kept once and whole, and forgotten with the log', async () => {
+  const receiver = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(500).end(`refused ${'x'.repeat(60_000)}`))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    receiver.closeAllConnections()
+    receiver.close()
+  })
+  await vi.waitFor(() => expect(receiver.address()).not.toBeNull())
+  const to = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/webhooks`
+  const delivery = { attempts: 1 }
+  const emulator = await startEmulator({ port: 0, to, secret: 'whsec_replies_0123456789', delivery })
+  onTestFinished(() => emulator.close())
+  for (const _round of ['first', 'after a reset']) {
+    // Far more than the limit, if each were kept.
+    const events = Array.from({ length: 300 }, () => ({ type: 'a.b' }))
+    await emulator.api.sendAll(events)
+    await emulator.wait({ state: 'undelivered', count: 300, timeout: '60s' })
+    const { deliveries } = await emulator.api.deliveries.list({}, { order: 'oldest', limit: 1 })
+    const { log } = await emulator.api.deliveries.get(deliveries[0]?.id ?? '')
+    expect(log[0]?.replyBody.text).toHaveLength(60_008)
+    expect(log[0]?.truncated).toBe(false)
+    await emulator.api.reset()
+  }
 })

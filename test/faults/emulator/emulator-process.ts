@@ -7,6 +7,7 @@ const PROGRAM = fileURLToPath(new URL('emulator-child.mjs', import.meta.url))
 
 export interface EmulatorProcess {
   readonly url: string
+  readonly pid: number
   /** Resolves when the process is gone. */
   kill(): Promise<void>
 }
@@ -24,6 +25,7 @@ export async function startEmulatorProcess(options: EmulatorOptions): Promise<Em
   const [message] = await Promise.race([once(child, 'message'), ended])
   return {
     url: (message as { url: string }).url,
+    pid: child.pid as number,
     async kill() {
       child.kill('SIGKILL')
       await exited

@@ -119,7 +119,7 @@ function Exchange({ attempt }: { readonly attempt: Attempt }) {
         </>
       )}
       {replyBody.text !== '' && <JsonView label={`Body of reply ${number}`} text={replyBody.text} />}
-      {truncated && <p class="small quiet">The reply was longer; only the first 64 KiB are kept.</p>}
+      {truncated && <p class="small quiet">The reply was longer; only its beginning is kept.</p>}
       <h3>Request</h3>
       <Source
         label={`Head of request ${number}`}

@@ -71,9 +71,9 @@ export interface AttemptView {
   readonly requestBody: BytesView | null
   /** Headers in order of arrival. */
   readonly replyHeaders: readonly (readonly [name: string, value: string])[]
-  /** First 64 KiB of the reply. */
+  /** First 64 KiB of the reply; 1 KiB of an older one if the log is in memory and has many different long replies. */
   readonly replyBody: BytesView
-  /** `true` if the reply was longer. */
+  /** `true` if the reply was longer than what is kept. */
   readonly truncated: boolean
 }
 

@@ -9,6 +9,7 @@ import type {
   NewDelivery,
 } from './delivery-row.ts'
 import { ATTEMPT_BYTES, attemptBytes, type LogSize } from './log-size.ts'
+import type { LongReplies } from './long-replies.ts'
 import { writeNul } from './write-nul.ts'
 
 /** Stores deliveries with their bytes and attempts. Callers that write hold a transaction. */
@@ -33,10 +34,13 @@ export class Deliveries {
   readonly #sizeOfAttempts: SqliteStatement
   readonly #dropReplies: SqliteStatement
   readonly #size: LogSize
+  readonly #replies: LongReplies | undefined
   readonly #decoder = new TextDecoder()
 
-  constructor(database: SqliteDatabase, size: LogSize) {
+  /** `replies` keeps the long replies of a log in memory. */
+  constructor(database: SqliteDatabase, size: LogSize, replies: LongReplies | undefined) {
     this.#size = size
+    this.#replies = replies
     this.#insert = database.prepare(
       `INSERT INTO deliveries (id, workspace, event_id, type, category, kind, state, created_at, next_at, running,
         attempts, origin, message, reason, bytes, draw, faults, headers)
@@ -117,7 +121,8 @@ export class Deliveries {
   }
 
   /** Adds an attempt, and updates the delivery with its outcome. */
-  record(attempt: AttemptRow, outcome: AttemptOutcome): void {
+  record(made: AttemptRow, outcome: AttemptOutcome): void {
+    const attempt = this.#replies?.store(made) ?? made
     this.#addAttempt.run(
       ...[attempt.seq, attempt.number, attempt.at, attempt.duration_ms, attempt.acknowledged, attempt.status],
       ...[attempt.code, attempt.error, attempt.retry_after_ms, attempt.faults, attempt.url, attempt.headers],
@@ -133,6 +138,7 @@ export class Deliveries {
   /** Drops the headers and bodies of a delivery's replies. Results of attempts stay. */
   dropReplies(seq: number): void {
     const before = this.#attemptBytesOf(seq)
+    this.#replies?.forget(seq)
     this.#dropReplies.run(seq)
     this.#size.add(this.#attemptBytesOf(seq) - before)
   }
@@ -170,7 +176,8 @@ export class Deliveries {
   }
 
   attemptsOf(seq: number): readonly AttemptRow[] {
-    return this.#attempts.all(seq) as AttemptRow[]
+    const attempts = this.#attempts.all(seq) as AttemptRow[]
+    return this.#replies?.restore(seq, attempts) ?? attempts
   }
 
   /** Returns the results of all attempts since an instant, by start. */

@@ -1,6 +1,7 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
 import type { DeliveryRow } from './delivery-row.ts'
 import { ATTEMPT_BYTES, type LogSize } from './log-size.ts'
+import type { LongReplies } from './long-replies.ts'
 
 /** Limits of the log. */
 export interface RetentionLimits {
@@ -26,9 +27,11 @@ export class Retention {
   readonly #tooOld: SqliteStatement
   readonly #delete: readonly SqliteStatement[]
   readonly #size: LogSize
+  readonly #replies: LongReplies | undefined
 
-  constructor(database: SqliteDatabase, logSize: LogSize) {
+  constructor(database: SqliteDatabase, logSize: LogSize, replies: LongReplies | undefined) {
     this.#size = logSize
+    this.#replies = replies
     const finished = "state NOT IN ('pending', 'undelivered')"
     const size = `d.bytes + coalesce((SELECT sum(${ATTEMPT_BYTES}) FROM attempts AS a WHERE a.seq = d.seq), 0) AS size`
     this.#oldest = database.prepare(
@@ -56,6 +59,7 @@ export class Retention {
     const removed = new Map([...rows, ...this.#tooLarge(limits.bytes)].map(row => [row.seq, row]))
     for (const { seq, size } of removed.values()) {
       for (const statement of this.#delete) statement.run(seq)
+      this.#replies?.forget(seq)
       this.#size.add(-size)
     }
     return [...removed.values()]

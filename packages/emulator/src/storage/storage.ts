@@ -1,9 +1,11 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
+import { LIMITS } from '../lib/limits.ts'
 import { openDatabase } from './database.ts'
 import { Deliveries } from './deliveries.ts'
 import { DeliveryQuery } from './delivery-query.ts'
 import { EndpointRows } from './endpoint-rows.ts'
 import { LogSize } from './log-size.ts'
+import { LongReplies, REPLY_TABLES } from './long-replies.ts'
 import { MessageRows } from './message-rows.ts'
 import { Retention } from './retention.ts'
 
@@ -15,20 +17,25 @@ export class Storage {
   readonly endpoints: EndpointRows
   readonly messages: MessageRows
   readonly size: LogSize
+  readonly #replies: LongReplies | undefined
   readonly #database: SqliteDatabase
   readonly #readMeta: SqliteStatement
   readonly #writeMeta: SqliteStatement
 
-  static async open(data: string): Promise<Storage> {
-    return new Storage(await openDatabase(data))
+  /** `maxBytes` is the limit of the log. */
+  static async open(data: string, maxBytes: number): Promise<Storage> {
+    // In a file, or if it is low, the limit of the log is enough.
+    const isLarge = data === ':memory:' && maxBytes > 4 * LIMITS.replyBytesInMemory
+    return new Storage(await openDatabase(data), isLarge)
   }
 
-  private constructor(database: SqliteDatabase) {
+  private constructor(database: SqliteDatabase, boundsReplies: boolean) {
     this.#database = database
     this.size = new LogSize(database)
-    this.deliveries = new Deliveries(database, this.size)
+    this.#replies = boundsReplies ? new LongReplies(database, LIMITS.replyBytesInMemory) : undefined
+    this.deliveries = new Deliveries(database, this.size, this.#replies)
     this.query = new DeliveryQuery(database)
-    this.retention = new Retention(database, this.size)
+    this.retention = new Retention(database, this.size, this.#replies)
     this.endpoints = new EndpointRows(database)
     this.messages = new MessageRows(database)
     this.#readMeta = database.prepare('SELECT value FROM meta WHERE key = ?')
@@ -60,7 +67,8 @@ export class Storage {
 
   /** Empties the log. Delivery numbers restart at 1. */
   clearLog(): void {
-    const tables = ['deliveries', 'payloads', 'attempts', 'messages']
+    const own = this.#replies === undefined ? [] : REPLY_TABLES
+    const tables = ['deliveries', 'payloads', 'attempts', 'messages', ...own]
     const clear = tables.map(table => `DELETE FROM ${table};`).join('\n')
     this.transaction(() =>
       this.#database.exec(`${clear}
@@ -69,6 +77,7 @@ export class Storage {
     )
     this.size.set(0)
     this.messages.cleared()
+    this.#replies?.cleared()
   }
 
   clearEndpoints(): void {
