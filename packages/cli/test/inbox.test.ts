@@ -105,17 +105,19 @@ test('redrive --all ends though all 100,000 letters fail again, holds one page a
   expect(endless.redriven.size).toBe(100_000)
 })
 
-test('redrive by type and error class prompts with the number of matches, and leaves the others', async () => {
-  const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
+test('redrive by type and error class prompts with the filter before it reads, and leaves the others', async () => {
+  const { run, repair, deadIds, opened } = await setUp('evt_1', 'evt_2')
   repair()
-  for (const [flags, count] of [
-    [['--type', 'c.*'], 0],
-    [['--error', 'RangeError'], 0],
-    [['--type', 'a.*', '--error', 'NonRetryableError'], 2],
-  ] as const) {
+  const page = vi.spyOn(opened, 'browse')
+  for (const flags of [
+    ['--type', 'c.*'],
+    ['--error', 'RangeError'],
+    ['--type', 'a.*', '--error', 'NonRetryableError'],
+  ]) {
     const no = await run(['redrive', ...flags], fakeTerminal({ sure: false }))
-    expect([flags, no.asked]).toEqual([flags, count === 0 ? [] : [`Redrive ${count} dead letters?`]])
+    expect(no.asked).toEqual([`Redrive those of 2 dead letters that match ${flags.join(' ')}?`])
   }
+  expect(page.mock.calls.filter(([{ limit }]) => limit !== 1)).toEqual([])
   expect((await deadIds()).length).toBe(2)
   expect((await run(['redrive', '--type', 'a.b'], fakeTerminal({ sure: true }))).out).toBe('2 redriven')
   await expect.poll(deadIds).toEqual([])

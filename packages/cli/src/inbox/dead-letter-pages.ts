@@ -14,14 +14,21 @@ export interface DeadTarget {
 export interface TargetFilter extends LetterFilter {
   /** Absent: any. */
   readonly namespace?: string | undefined
+  /** Only letters that failed at or before this time. */
+  readonly failedBy?: number | undefined
 }
 
 export function matchesTarget(filter: TargetFilter, letter: TargetHead): boolean {
-  const { namespace = letter.namespace } = filter
+  const { namespace = letter.namespace, failedBy = Number.POSITIVE_INFINITY } = filter
+  if ((letter.failedAt ?? 0) > failedBy) return false
   return letter.namespace === namespace && matchesLetter(filter, letter)
 }
 
-type TargetHead = DeadTarget & { readonly type: string; readonly reason?: string | undefined }
+type TargetHead = DeadTarget & {
+  readonly type: string
+  readonly reason?: string | undefined
+  readonly failedAt?: number | undefined
+}
 
 /**
  * Yields the matching dead letters that exist at the start, once each, in pages from newest to oldest. A letter that is
@@ -42,14 +49,22 @@ export async function* deadLetterPages(
   }
 }
 
+/** Returns the dead letter that failed last. */
+export async function newestDeadLetter(
+  inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
+): Promise<TargetHead | undefined> {
+  return (await readPage(inbox, undefined, 1))[0]
+}
+
 /** Prefers `browse`, which reads no bodies. */
 async function readPage(
   inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
   after: string | undefined,
+  limit = PAGE,
 ): Promise<readonly (TargetHead & { readonly cursor: string })[]> {
-  const page = { limit: PAGE, ...(after !== undefined && { after }) }
+  const page = { limit, ...(after !== undefined && { after }) }
   if (inbox.browse !== undefined && inbox.browsing?.states.includes('dead')) {
     return inbox.browse({ state: 'dead', ...page })
   }
-  return inbox.deadLetters.list(page)
+  return inbox.deadLetters.list({ ...page, order: 'newest' })
 }

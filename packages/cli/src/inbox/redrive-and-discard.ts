@@ -1,9 +1,10 @@
 import type { Inbox } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
 import { changeLetters } from '@ackhook/dashboard/letters'
 import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
-import { type DeadTarget, deadLetterPages } from './dead-letter-pages.ts'
+import { type DeadTarget, deadLetterPages, newestDeadLetter } from './dead-letter-pages.ts'
 import { checkFilter, isFiltered } from './filter.ts'
 import { type Found, findTargets, inNamespace, isDead, targetOf } from './find-targets.ts'
 import type { ChangeFlags, InboxFlags } from './inbox-flags.ts'
@@ -57,11 +58,12 @@ function changeLettersOf(
 ): Promise<number> {
   const isBulk = requireTargets(ids, flags)
   return withInbox(flags, parts, async inbox => {
-    const total = isBulk ? await countOf(flags, inbox) : ids.length
+    // Asks before it reads the letters. Those that fail while the question waits stay as they are.
+    const [total, failedBy] = isBulk ? await extentOf(inbox) : [ids.length]
     const isAsked = total > 0 && (isBulk || action === 'discard')
-    const letters = total === 1 ? '1 dead letter' : `${total} dead letters`
-    if (isAsked && !(await confirmed(question(letters), flags, parts.terminal))) return EXIT.failed
-    return change(isBulk ? matching(flags, inbox) : named(ids, flags, inbox), {
+    if (isAsked && !(await confirmed(question(targetsOf(total, isBulk, flags)), flags, parts.terminal)))
+      return EXIT.failed
+    return change(isBulk ? matching(flags, failedBy, inbox) : named(ids, flags, inbox), {
       verb: action === 'redrive' ? 'redriven' : 'discarded',
       total,
       apply: keys => changeLetters(inbox.deadLetters, action, keys),
@@ -70,6 +72,22 @@ function changeLettersOf(
       parts,
     })
   })
+}
+
+/** Returns the number of dead letters, and the time of the newest one. */
+async function extentOf(inbox: Inbox): Promise<readonly [number, number | undefined]> {
+  const { dead } = await inbox.stats()
+  return [dead, (await newestDeadLetter(inbox))?.failedAt]
+}
+
+/** Names the filter, as only reading all letters would tell how many match. */
+function targetsOf(total: number, isBulk: boolean, flags: ChangeFlags): string {
+  const letters = total === 1 ? '1 dead letter' : `${total} dead letters`
+  if (!isBulk || !isFiltered(flags)) return letters
+  const { type, error, namespace } = flags
+  const filters = Object.entries({ type, error, namespace }).filter(([, value]) => value !== undefined)
+  const words = filters.map(([name, value]) => `--${name} ${printable(value ?? '')}`).join(' ')
+  return `those of ${letters} that match ${words}`
 }
 
 /** Releases the ids of handled events, so that a replay of them runs. */
@@ -104,13 +122,6 @@ function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
   return isBulk
 }
 
-async function countOf(flags: ChangeFlags, inbox: Inbox): Promise<number> {
-  if (!isFiltered(flags)) return (await inbox.stats()).dead
-  let count = 0
-  for await (const page of deadLetterPages(inbox, flags)) count += page.length
-  return count
-}
-
 async function* named(
   ids: readonly string[],
   { namespace }: ChangeFlags,
@@ -119,8 +130,12 @@ async function* named(
   yield await findTargets(ids, namespace, inbox)
 }
 
-async function* matching(flags: ChangeFlags, inbox: Inbox): AsyncGenerator<readonly Found[]> {
-  for await (const page of deadLetterPages(inbox, flags)) {
+async function* matching(
+  flags: ChangeFlags,
+  failedBy: number | undefined,
+  inbox: Inbox,
+): AsyncGenerator<readonly Found[]> {
+  for await (const page of deadLetterPages(inbox, { ...flags, failedBy })) {
     yield page.map(target => ({ id: target.id, target }))
   }
 }
