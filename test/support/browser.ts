@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { expect } from 'vitest'
 import { requireBrowser } from './require-browser.ts'
 
-export type { Browser, BrowserContext, Page }
+export type { Browser, BrowserContext, Page, Request }
 
 /** Starts a headless Chromium. The caller closes it. */
 export function launchBrowser(): Promise<Browser> {

@@ -1,8 +1,7 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
-import { authorization } from '../kit/api.ts'
-import { addressOf } from './address-of.ts'
+import { OneStream, type StreamEvent } from './one-stream.ts'
 
 /** Notice from the emulator's stream. After `gap`, changes were missed and the page must reload its data. */
 export type Notice =
@@ -12,18 +11,15 @@ export type Notice =
       readonly data: unknown
     }
 
-const RETRY_MS = 1000
-
-/** `true` while the stream is open. */
+/** `true` while the stream is open, in this tab or in another one. */
 export const connected = signal(false)
 
 const listeners = new Set<(notice: Notice) => void>()
-let running = false
-/** Position at which the stream began. */
+const stream = new OneStream(take)
+/** Position at which this tab began to hear of changes. */
 let begin: string | undefined
-/** Positions of replies received before the stream opened. */
+/** Positions of replies received before that. */
 const early = new Set<string>()
-let lastId: string | undefined
 
 /** Calls `listener` for every notice while the component is mounted. */
 export function useNotices(listener: (notice: Notice) => void): void {
@@ -33,7 +29,7 @@ export function useNotices(listener: (notice: Notice) => void): void {
   useLayoutEffect(() => {
     const call = (notice: Notice) => latest.current(notice)
     listeners.add(call)
-    if (!running) void follow()
+    stream.start()
     return () => void listeners.delete(call)
   }, [])
 }
@@ -52,50 +48,14 @@ export function watchForChanges(): (headers: Headers) => void {
   }
 }
 
-/** Follows the page's one stream, with `fetch` because an `EventSource` cannot send a token. */
-async function follow(): Promise<void> {
-  running = true
-  for (;;) {
-    try {
-      const headers = { ...authorization(), ...(lastId !== undefined && { 'last-event-id': lastId }) }
-      const reply = await fetch(addressOf('stream'), { headers })
-      if (reply.ok && reply.body !== null) await read(reply.body)
-    } catch {}
-    connected.value = false
-    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
-  }
-}
-
-async function read(body: ReadableStream<Uint8Array>): Promise<void> {
-  const reader = body
-    .pipeThrough(new TextDecoderStream() as never)
-    .getReader() as ReadableStreamDefaultReader<string>
-  let text = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    const blocks = (text + value).split('\n\n')
-    text = blocks.pop() ?? ''
-    for (const block of blocks) take(block)
-  }
-}
-
-function take(block: string): void {
-  const fields = new Map(
-    block.split('\n').flatMap(line => {
-      const at = line.indexOf(': ')
-      return at > 0 ? [[line.slice(0, at), line.slice(at + 2)] as const] : []
-    }),
-  )
-  const event = fields.get('event')
-  if (event === undefined) return
-  lastId = fields.get('id') ?? lastId
-  if (event !== 'open') tell({ event, data: JSON.parse(fields.get('data') ?? '{}') } as Notice)
+function take({ event, id, data }: StreamEvent): void {
+  if (event === 'lost') connected.value = false
+  else if (event !== 'open') tell({ event, data: JSON.parse(data) } as Notice)
   else {
-    begin ??= lastId
+    connected.value = true
+    begin ??= id
     if ([...early].some(position => position !== begin)) tell({ event: 'gap', data: {} })
     early.clear()
-    connected.value = true
   }
 }
 

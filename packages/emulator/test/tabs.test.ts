@@ -1,0 +1,51 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Page, Request } from '../../../test/support/browser.ts'
+import { sharedBrowser } from '../../../test/support/shared-browser.ts'
+import { startEmulatedApp } from './emulated-app.ts'
+
+const { contextWith, open } = sharedBrowser()
+
+/** A script, since the tests have no DOM types: a headless browser shows all of its tabs. */
+const setVisibility = (state: 'visible' | 'hidden') => `
+  Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+  document.dispatchEvent(new Event('visibilitychange'))`
+
+const isLive = (page: Page) => page.getByText('live', { exact: true }).waitFor()
+
+it('ten tabs share one stream, pass it on when its tab closes, and let go of it when they are hidden', async () => {
+  const { emulator, close } = await startEmulatedApp()
+  onTestFinished(close)
+  const context = await contextWith()
+  const streams = new Set<Request>()
+  // A closed page does not report the end of its requests.
+  const openStreams = () => [...streams].filter(request => !request.frame().page().isClosed()).length
+  context.on('request', request => void (request.url().endsWith('/stream') && streams.add(request)))
+  context.on('requestfinished', request => void streams.delete(request))
+  context.on('requestfailed', request => void streams.delete(request))
+  const pages: Page[] = []
+  for (let tab = 0; tab < 10; tab++) {
+    const page = await open(emulator.url, context)
+    await isLive(page)
+    pages.push(page)
+  }
+  expect(openStreams()).toBe(1)
+  const shows = async (id: string, some: readonly Page[]) => {
+    await emulator.api.send('conversation.resolved', { id })
+    for (const page of some)
+      await page.getByRole('row', { name: new RegExp(`${id}.*acknowledged`) }).waitFor()
+  }
+  await shows('evt_first', pages)
+  await pages[0]?.close()
+  const others = pages.slice(1)
+  await vi.waitFor(() => expect(openStreams()).toBe(1))
+  await shows('evt_second', others)
+  for (const page of others) await page.evaluate(setVisibility('hidden'))
+  await vi.waitFor(() => expect(openStreams()).toBe(0))
+  await emulator.api.send('conversation.resolved', { id: 'evt_unseen' })
+  await emulator.wait()
+  // What a tab has missed while all were hidden comes when one is seen again.
+  for (const page of others.slice(3)) await page.evaluate(setVisibility('visible'))
+  for (const page of others) await page.getByRole('row', { name: /evt_unseen.*acknowledged/ }).waitFor()
+  expect(openStreams()).toBe(1)
+  await shows('evt_third', others)
+})
