@@ -135,6 +135,12 @@ const NETWORK: readonly Row[] = [
 ]
 
 const REDIS: readonly Row[] = [
+  said(
+    'redis',
+    /^Connection is closed\.?$/,
+    'the client is closed: by the application, or because its `retryStrategy` gave up',
+    'create a client that stays open until the receiver has closed',
+  ),
   row(
     'redis',
     ['NOAUTH'],
