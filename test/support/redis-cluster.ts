@@ -53,3 +53,34 @@ async function isComplete(client: Redis, size: number): Promise<boolean> {
   const info = String(await client.call('CLUSTER', 'INFO'))
   return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`)
 }
+
+/** Starts a replica of one of a cluster's masters, which takes over when the master is gone. */
+export async function startClusterReplica(master: RedisServer): Promise<RedisServer> {
+  const replica = await startRedis({
+    config: {
+      'cluster-enabled': 'yes',
+      'cluster-port': String(await freePort()),
+      'cluster-node-timeout': '2000',
+      'repl-diskless-sync-delay': '0',
+    },
+  })
+  const [source, admin] = [new Redis(master.url), new Redis(replica.url)]
+  try {
+    const id = String(await source.call('CLUSTER', 'MYID'))
+    const own = String(await source.call('CLUSTER', 'NODES'))
+      .split('\n')
+      .find(line => line.includes('myself'))
+    const busPort = own!.split('@')[1]!.split(/[ ,]/)[0]!
+    await admin.call('CLUSTER', 'MEET', master.host, master.port, busPort)
+    await until('the replica knows its master', async () =>
+      String(await admin.call('CLUSTER', 'NODES')).includes(id),
+    )
+    await admin.call('CLUSTER', 'REPLICATE', id)
+    await until('the replica is online', async () =>
+      (await source.info('replication')).includes('state=online'),
+    )
+  } finally {
+    for (const client of [source, admin]) client.disconnect()
+  }
+  return replica
+}

@@ -7,7 +7,11 @@ import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inFull, itInFull } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
-import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
+import {
+  type RedisCluster,
+  startClusterReplica,
+  startRedisCluster,
+} from '../../../test/support/redis-cluster.ts'
 import { startRedisSentinel } from '../../../test/support/redis-sentinel.ts'
 import { startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { until } from '../../../test/support/until.ts'
@@ -132,7 +136,8 @@ describe.each([
 describe.each([
   ['ioredis 5', (nodes: Node[], options: object = {}) => new Cluster5(nodes, options)],
   ['ioredis 6', (nodes: Node[], options: object = {}) => new Cluster6(nodes, options)],
-] as const)('on Redis Cluster with %s', (_, connect) => {
+] as const)('on Redis Cluster with %s', (version, connect) => {
+  const variant = inFull(test, version === 'ioredis 5' ? test.skip : test)
   let cluster: RedisCluster
   beforeAll(async () => {
     cluster = await startRedisCluster({ 'cluster-require-full-coverage': 'no' })
@@ -161,6 +166,30 @@ describe.each([
     const at = performance.now()
     await until('every master responds', async () => (await share(store, 30)) === 1, HEALED_MS)
     expect(performance.now() - at).toBeLessThan(HEALED_MS)
+  })
+
+  variant('a master that hangs is left for the promoted replica', async () => {
+    const own = await startRedisCluster()
+    const hung = own.servers[0]!
+    const replica = await startClusterReplica(hung)
+    const client = connect(own.servers.map(({ host, port }) => ({ host, port })))
+    onTestFinished(async () => {
+      client.disconnect()
+      hung.resume()
+      await replica.stop()
+      await own.stop()
+    })
+    client.on('error', () => {})
+    const store = redisStore(client)
+    await until('every master responds', async () => (await share(store, 30)) === 1)
+    hung.pause()
+    const admin = new Redis6(replica.url)
+    await until('the replica is promoted', async () => {
+      await share(store, 5)
+      return String(await admin.call('ROLE')).startsWith('master')
+    })
+    admin.disconnect()
+    await until('every master responds', async () => (await share(store, 30)) === 1, HEALED_MS)
   })
 
   test('a dead master costs its own slots only, and start() succeeds without it', async () => {

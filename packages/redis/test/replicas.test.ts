@@ -4,10 +4,13 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../../test/support/free-port.ts'
 import { itUnlessLong } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
-import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
+import {
+  type RedisCluster,
+  startClusterReplica,
+  startRedisCluster,
+} from '../../../test/support/redis-cluster.ts'
 import { until } from '../../../test/support/until.ts'
 
 // The option `replicas`: what Redis has acknowledged survives a failover to one of them.
@@ -115,8 +118,7 @@ describe('on Redis Cluster', () => {
   let copies: RedisServer[]
   beforeAll(async () => {
     cluster = await startRedisCluster()
-    copies = await Promise.all(cluster.servers.map(one => startReplica(one)))
-    for (const one of cluster.servers) await replicates(one)
+    copies = await Promise.all(cluster.servers.map(one => startClusterReplica(one)))
   }, 60_000)
   afterAll(async () => {
     await Promise.all(copies.map(copy => copy.stop()))
@@ -143,33 +145,6 @@ describe('on Redis Cluster', () => {
   })
 })
 
-async function startReplica(of: RedisServer): Promise<RedisServer> {
-  const copy = await startRedis({
-    config: { 'cluster-enabled': 'yes', 'cluster-port': String(await freePort()) },
-  })
-  const [source, admin] = [connected(of.url), connected(copy.url)]
-  const id = String(await source.call('CLUSTER', 'MYID'))
-  const self = String(await source.call('CLUSTER', 'NODES'))
-    .split('\n')
-    .find(line => line.includes('myself'))
-  const busPort = self!.split('@')[1]!.split(/[ ,]/)[0]!
-  await admin.call('CLUSTER', 'MEET', of.host, of.port, busPort)
-  await until('the replica knows its master', async () =>
-    String(await admin.call('CLUSTER', 'NODES')).includes(id),
-  )
-  await admin.call('CLUSTER', 'REPLICATE', id)
-  for (const one of [source, admin]) one.disconnect()
-  return copy
-}
-
-async function replicates(server: RedisServer): Promise<void> {
-  const client = new Redis6(server.url)
-  await until('the replica is online', async () =>
-    (await client.info('replication')).includes('state=online'),
-  )
-  client.disconnect()
-}
-
 function connected(url: string, options: object = {}): Redis6 {
   const client = new Redis6(url, options)
   client.on('error', () => {})
@@ -186,4 +161,12 @@ async function claims(store: ReturnType<typeof redisStore>, key: string, token: 
     ({ outcome }) => outcome === 'claimed',
     () => false,
   )
+}
+
+async function replicates(server: RedisServer): Promise<void> {
+  const client = new Redis6(server.url)
+  await until('the replica is online', async () =>
+    (await client.info('replication')).includes('state=online'),
+  )
+  client.disconnect()
 }
