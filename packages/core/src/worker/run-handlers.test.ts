@@ -76,7 +76,7 @@ it('treats a function with a then as a thenable, and any other as a value', asyn
       () => () => {},
       () => () => {},
     ),
-  ).toBeUndefined()
+  ).toBeTypeOf('function')
 })
 
 let timeouts = createTimeouts(1000)

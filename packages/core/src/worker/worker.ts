@@ -16,6 +16,7 @@ import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeouts } from '../platform/platform.ts'
 import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
+import { createReturnedLog } from './returned-value.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends LogParts {
@@ -69,6 +70,7 @@ class Worker {
     this.#parts.logger.warn({ code: 'retry_after_invalid', ...fields }, message)
   })
   readonly #logUnhandled: (id: string, type: string) => void
+  readonly #logReturned: (type: string, value: unknown) => void
 
   constructor(parts: WorkerParts) {
     const { logger, handlerTimeoutMs } = parts
@@ -76,6 +78,7 @@ class Worker {
     this.#notify = { logger, handlerTimeoutMs, logFailure: createAttemptLog(parts) }
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
     this.#logUnhandled = createUnhandledLog(parts)
+    this.#logReturned = createReturnedLog(logger)
   }
 
   async process(running: Running): Promise<AttemptResult> {
@@ -109,7 +112,9 @@ class Worker {
     if (decoded instanceof Refusal)
       throw new AckhookError(decoded.code, decoded.detail ?? decoded.code, { cause: decoded.cause })
     if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
-    await runHandlers(this.#handlersOf(delivery, decoded), decoded, new AttemptContext(delivery, attempt))
+    const handlers = this.#handlersOf(delivery, decoded)
+    const returned = await runHandlers(handlers, decoded, new AttemptContext(delivery, attempt))
+    if (returned !== undefined) this.#logReturned(decoded.type, returned)
     return undefined
   }
 
@@ -265,8 +270,8 @@ function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: 
 }
 
 /**
- * Starts every handler and settles when the last one has: one handler's failure never cuts another short. Throws or
- * rejects with the error, or with an `AggregateError` if several failed.
+ * Starts every handler and settles when the last one has, with the value of one that returned any: one handler's failure
+ * never cuts another short. Throws or rejects with the error, or with an `AggregateError` if several failed.
  */
 export function runHandlers(
   handlers: readonly EventHandler[],
@@ -280,9 +285,13 @@ async function runAll(
   handlers: readonly EventHandler[],
   event: WebhookEvent,
   context: HandlerContext,
-): Promise<void> {
+): Promise<unknown> {
   const results = await Promise.allSettled(handlers.map(async handler => handler(event, context)))
   const errors = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   if (errors.length === 1) throw errors[0]
   if (errors.length > 1) throw new HandlersFailed(errors)
+  for (const result of results) {
+    if (result.status === 'fulfilled' && result.value !== undefined) return result.value
+  }
+  return undefined
 }
