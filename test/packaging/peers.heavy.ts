@@ -100,7 +100,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 describe.each([
   ['hono', { hono: '4.0.0' }],
   ['hono', { hono: '4' }],
-  ['express', { express: '4.18.0' }],
+  ['express', { express: '4.16.0' }],
+  ['express', { express: '4.17.0' }],
   ['express', { express: '5' }],
   ['fastify', { fastify: '5.0.0' }],
   ['fastify', { fastify: '5' }],
