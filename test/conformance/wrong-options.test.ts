@@ -21,6 +21,7 @@ const PAGE = 'https://github.com/ackhook/ackhook/blob/main/docs/wrong-options.md
 const client = { evalsha() {}, eval() {}, call() {} }
 const receive = (options: object) => createReceiver({ secret, ...options })
 const plain = (value: unknown) => value as never
+const called = (value: unknown, ...args: unknown[]) => (value as (...args: unknown[]) => unknown)(...args)
 
 /** A mistake that plain JavaScript allows, the reported option, a part of the message, and the page's heading. */
 const MISTAKES: [() => unknown, string, string, string | undefined][] = [
@@ -157,6 +158,39 @@ it('covers at least thirty-five ordinary mistakes', () => {
   expect(MISTAKES.length).toBeGreaterThanOrEqual(35)
 })
 
+it.each([
+  ['@ackhook/express', () => called(forExpress({ secret }))],
+  ['@ackhook/hono', () => called(forHono({ secret }))],
+  ['toNodeHandler', () => called(toNodeHandler(createReceiver({ secret })))],
+])('the handler of %s, called by mistake, says to mount it without parentheses', async (_, call) => {
+  await expect(async () => call()).rejects.toThrow(
+    /was called without a request\. Mount it itself, without parentheses.*#frameworks$/,
+  )
+})
+
+it("Fastify's plugin explains how to register it if it is called instead", () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  expect(() => app.register(plain(called(forFastify, { secret })))).toThrow(
+    'write await app.register(webhooks, { secret })',
+  )
+})
+
+it("Fastify's plugin, called where Express expects a handler, says so before Express complains", () => {
+  const mount = () => express().post('/webhooks', plain(called(forFastify, { secret })))
+  expect(mount).toThrow(/is a plugin of Fastify.*import webhooks from its adapter/)
+})
+
+it('the Express adapter in Fastify names the import that fits', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.post('/webhooks', plain(forExpress({ secret })))
+  const reply = await app.inject({ method: 'POST', url: '/webhooks', payload: { a: 1 } })
+  expect(reply.json()).toMatchObject({
+    message: expect.stringContaining("Import webhooks from '@ackhook/fastify'"),
+  })
+})
+
 it.each(MISTAKES)(
   '%o is refused immediately, with the option, the fix and its page',
   (make, option, text, page) => {
@@ -192,14 +226,6 @@ it.each([
   const app = Fastify()
   onTestFinished(() => app.close())
   await expect(app.register(forFastify, plain({ secret, [name]: '/x' }))).rejects.toThrow(text)
-})
-
-it("Fastify's plugin explains how to register it if it is called instead", async () => {
-  const app = Fastify()
-  onTestFinished(() => app.close())
-  await expect(app.register(plain((forFastify as (options: object) => unknown)({ secret })))).rejects.toThrow(
-    'write await app.register(webhooks, { secret })',
-  )
 })
 
 describe('webhooks of another framework', () => {

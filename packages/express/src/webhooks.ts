@@ -1,6 +1,6 @@
 import type { EventSchemas, EventsOf, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
-import { requireReceiver, toReceiver } from '@ackhook/core/spi'
+import { requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
 import type { Request, RequestHandler, Response } from 'express'
 import { withSharedClasses } from './with-shared-classes.ts'
 
@@ -36,8 +36,10 @@ export function webhooksOf<Events>(receiver: Receiver<Events, Request>): Express
   requireReceiver(receiver, 'webhooksOf')
   const respond = toNodeHandler(receiver)
   const listener = withSharedClasses((request: Request, response: Response) => {
+    if (response?.writeHead === undefined)
+      throw wrongFramework('webhooks of @ackhook/express', "Express's request and response", request)
     // The reply has a length. Headers set by middleware are sent too, unless the reply sets them itself.
-    if (response?.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
+    if (response.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
     return respond(request, response)
   })
   // Connect calls the `handle` method of anything that it mounts, with the response.

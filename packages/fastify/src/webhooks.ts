@@ -121,11 +121,18 @@ const OPTIONS = [
   ...RECEIVER_OPTIONS,
 ]
 
-async function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
-  if (options === undefined)
-    throw new ConfigurationError('webhooks', 'is a plugin: write await app.register(webhooks, { secret })')
+/** Throws at once if it was not called by Fastify: Express would complain of a promise before it rejects. */
+function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
+  if (options === undefined) {
+    const fix = `is a plugin of Fastify: write await app.register(webhooks, { secret }). For another framework, import webhooks from its adapter, such as '@ackhook/express'`
+    throw new ConfigurationError('webhooks', fix, { page: 'frameworks' })
+  }
   if (typeof app?.decorate !== 'function')
-    throw wrongFramework('webhooks of @ackhook/fastify', 'a Fastify app')
+    throw wrongFramework('webhooks of @ackhook/fastify', 'a Fastify app', app)
+  return register(app, options)
+}
+
+async function register(app: FastifyInstance, options: PluginOptions): Promise<void> {
   refuseUnknownNames(options, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
   const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })

@@ -59,7 +59,7 @@ export function webhooksOf<Events, C extends Context = Context>(
 ): HonoWebhooks<Events, C> {
   requireReceiver(receiver, 'webhooksOf')
   const handler = async (c: C): Promise<Response> => {
-    if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a Hono context')
+    if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a Hono context', c)
     return toResponse(c, await replyTo(receiver, fromContext(c)))
   }
   return Object.assign(handler, receiver)

@@ -17,7 +17,10 @@ const ACCEPTED = {
 const REFUSED = {
   method_not_allowed: { status: 405, message: 'Send webhooks with POST.' },
   body_timeout: { status: 408, message: 'The body did not arrive in time.' },
-  body_too_large: { status: 413, message: 'The body is larger than this receiver allows.' },
+  body_too_large: {
+    status: 413,
+    message: 'The body is larger than this receiver allows with its option bodyLimit.',
+  },
   body_aborted: { status: 400, message: 'The body ended before it was complete.' },
   content_encoding_unsupported: {
     status: 415,

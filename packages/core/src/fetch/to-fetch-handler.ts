@@ -34,7 +34,7 @@ export function toFetchHandler<Env = unknown>(
   requireReceiver(receiver, 'toFetchHandler')
   return async (request, env, execution) => {
     if (typeof request?.headers?.get !== 'function')
-      throw wrongFramework('a Fetch handler', 'a Fetch request')
+      throw wrongFramework('a Fetch handler', 'a Fetch request', request)
     const { status, headers, body } = await receiver.handle({
       method: request.method,
       headers: request.headers,

@@ -20,7 +20,7 @@ export function nodeHealth(
   // Synchronous, so that a wrong call throws at once.
   return (request, response) => {
     if (response?.writeHead === undefined)
-      throw wrongFramework('nodeHealth(receiver)', "Node's request and response")
+      throw wrongFramework('nodeHealth(receiver)', "Node's request and response", request)
     return respond(request, response)
   }
 }

@@ -21,7 +21,7 @@ export function toNodeHandler<Request extends IncomingMessage>(
   // Synchronous, so that a wrong call throws at once, before anything is read.
   return (request, response) => {
     if (response?.writeHead === undefined)
-      throw wrongFramework('a Node handler', "Node's request and response")
+      throw wrongFramework('a Node handler', "Node's request and response", request)
     return respond(request, response)
   }
 }

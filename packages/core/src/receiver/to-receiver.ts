@@ -39,8 +39,24 @@ export function requireReceiver(receiver: object, taker: string): void {
   throw new ConfigurationError('receiver', `write ${taker}(createReceiver(options))`, { page: 'receivers' })
 }
 
-/** Creates the error for a handler that another framework called, without the arguments it needs. */
-export function wrongFramework(handler: string, needs: string): ConfigurationError {
-  const fix = `${handler} needs ${needs}, and another framework called it. Import that framework's adapter`
+/**
+ * Creates the error for a handler that was called without what it needs: by your code, if there is no argument at all, or
+ * by another framework, which its argument tells.
+ */
+export function wrongFramework(handler: string, needs: string, given?: unknown): ConfigurationError {
+  const fix =
+    given === undefined
+      ? `${handler} was called without a request. Mount it itself, without parentheses: app.post('/webhooks', hooks)`
+      : `${handler} needs ${needs}, and another framework called it. ${adapterFor(given)}`
   return new ConfigurationError('webhooks', fix, { page: 'frameworks' })
+}
+
+/** Recognizes a framework by what it passes to handlers. */
+function adapterFor(given: unknown): string {
+  const has = (name: string) => typeof given === 'object' && given !== null && name in given
+  const name = has('routeOptions') || has('decorate') ? 'fastify' : has('baseUrl') ? 'express' : undefined
+  const adapter = name ?? (has('req') && has('header') ? 'hono' : undefined)
+  return adapter === undefined
+    ? "Import that framework's adapter"
+    : `Import webhooks from '@ackhook/${adapter}'`
 }

@@ -32,7 +32,7 @@ declare module '@ackhook/fastify' {
   }
 }
 `
-const LISTENING = "console.log('Listening on port', port)"
+const LISTENING = 'console.log(`Listening on http://localhost:${port}/webhooks`)'
 const PORT = 'const port = Number(process.env.PORT ?? 3000)'
 const SHUTDOWN = "import { gracefulShutdown } from '@ackhook/core/node'"
 

@@ -32,6 +32,9 @@ it.each(answersTo('framework'))('the %s app has the code of its documentation pa
   }
 })
 
+/** As written by `create-ackhook`, whose port is a variable. */
+const LISTENING = '`Listening on http://localhost:$' + '{port}/webhooks`'
+
 /** Returns lines without comments. A page has a fixed port and may show arguments that its handler does not use. */
 function statements(code: string): readonly string[] {
   return code
@@ -40,6 +43,7 @@ function statements(code: string): readonly string[] {
     .filter(line => line !== '')
     .map(line => line.replace('async (event, { attempt, signal }) =>', 'async event =>'))
     .map(line => line.replace(', strict: true', ''))
+    .map(line => line.replace("'Listening on http://localhost:3000/webhooks'", LISTENING))
     .map(line => line.replace('port: 3000', 'port').replace('(3000)', '(port)'))
 }
 
