@@ -31,6 +31,7 @@ import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from '.
 import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
 import { QueueWorkers } from './processing/queue-workers.ts'
+import { QueueWatch } from './queues/queue-watch.ts'
 import { Pruner } from './retention/pruner.ts'
 import { checkStart, startError } from './start-check.ts'
 import { Stats } from './stats.ts'
@@ -140,7 +141,7 @@ class BullmqInbox {
     this.#pruner = pruner
     pruner.start()
     this.#notices?.stop()
-    this.#notices = new NoticeWatch(engine, policy)
+    this.#notices = new NoticeWatch(new QueueWatch(engine, policy), policy)
     this.#notices.start()
   }
 

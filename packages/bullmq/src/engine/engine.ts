@@ -131,6 +131,8 @@ export interface Engine {
   discardMany(jobIds: readonly string[]): Promise<readonly string[]>
   /** Forgets a handled event's id in one step. `false` if the id is not remembered as handled. */
   forget(jobId: string): Promise<boolean>
+  /** Returns the ids of some of the jobs that arrived last and wait for their first attempt. */
+  newestWaiting(limit: number): Promise<readonly string[]>
   /** Returns one page. Jobs of other producers may be among them. */
   list(query: JobQuery): Promise<readonly ListedJob[]>
   /** Returns one job with its body. `undefined` if there is none. */

@@ -202,7 +202,8 @@ class PostgresEngine implements QueueEngine {
   }
 
   async readCounts(): Promise<QueueCounts> {
-    const { rows } = await this.#slowQueries.query<CountsRow>(READ_COUNTS, [this.name])
+    const asked = this.#slowQueries.query<CountsRow>(READ_COUNTS, [this.name])
+    const [{ rows }, paused] = await Promise.all([asked, this.#queue.isPaused()])
     const { pending, active, dead, oldest, waiting_error } = rows[0]!
     return {
       pending: Number(pending),
@@ -210,6 +211,7 @@ class PostgresEngine implements QueueEngine {
       dead: Number(dead),
       oldestAt: oldest === null ? undefined : Number(oldest),
       waitingError: waiting_error ?? undefined,
+      ...(paused && { paused }),
     }
   }
 
@@ -241,6 +243,11 @@ class PostgresEngine implements QueueEngine {
       if (rows.length > 0) return true
     }
     return false
+  }
+
+  async newestWaiting(limit: number): Promise<readonly string[]> {
+    const jobs = await this.list({ state: 'pending', order: 'newest', limit, bodies: false })
+    return jobs.map(({ id }) => id)
   }
 
   list(query: JobQuery): Promise<readonly ListedJob[]> {

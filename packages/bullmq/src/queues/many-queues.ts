@@ -122,6 +122,10 @@ export class ManyQueues implements Engine {
     return this.#any(queue => queue.forget(jobId))
   }
 
+  async newestWaiting(limit: number): Promise<readonly string[]> {
+    return (await this.#all(queue => queue.newestWaiting(limit))).flat()
+  }
+
   list(query: JobQuery): Promise<readonly ListedJob[]> {
     if (this.queues.length === 1) return this.#first.list(query)
     const lists = this.queues.map(queue => async (part: JobQuery) => {
@@ -292,6 +296,7 @@ function sumOf(a: QueueCounts, b: QueueCounts): QueueCounts {
     dead: a.dead + b.dead,
     oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
     waitingError: a.waitingError ?? b.waitingError,
+    ...((a.paused || b.paused) && { paused: true }),
   }
 }
 

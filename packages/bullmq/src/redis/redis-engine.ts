@@ -181,7 +181,8 @@ class RedisEngine implements QueueEngine {
 
   async readCounts(): Promise<QueueCounts> {
     const keys = ['wait', 'paused', 'delayed', 'prioritized', 'active', 'failed'].map(name => this.#key(name))
-    const counts = await this.#client['eval'](READ_COUNTS, keys.length, ...keys, this.#key(''), SAMPLE)
+    const asked = this.#client['eval'](READ_COUNTS, keys.length, ...keys, this.#key(''), SAMPLE)
+    const [counts, paused] = await Promise.all([asked, this.#queue.isPaused()])
     const [pending, active, dead, sampled, failure] = counts as [
       number,
       number,
@@ -190,7 +191,8 @@ class RedisEngine implements QueueEngine {
       string | null,
     ]
     const oldestAt = sampled.length === 0 ? undefined : Math.min(...sampled.map(Number))
-    return { pending, active, dead, oldestAt, waitingError: failure ?? undefined }
+    const isPaused = paused ? { paused } : {}
+    return { pending, active, dead, oldestAt, waitingError: failure ?? undefined, ...isPaused }
   }
 
   async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {
@@ -217,6 +219,10 @@ class RedisEngine implements QueueEngine {
   async forget(jobId: string): Promise<boolean> {
     const keys = ['completed', jobId, `${jobId}:logs`].map(name => this.#key(name))
     return Number(await this.#client['eval'](FORGET, keys.length, ...keys, jobId)) === 1
+  }
+
+  async newestWaiting(limit: number): Promise<readonly string[]> {
+    return await this.#client['lrange'](this.#key('wait'), 0, limit - 1)
   }
 
   list(query: JobQuery): Promise<readonly ListedJob[]> {

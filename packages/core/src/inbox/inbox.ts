@@ -147,6 +147,8 @@ export interface InboxStats {
   readonly oldestPendingMs: number
   /** `name: message` of the latest error found among the events waiting for another attempt. */
   readonly waitingError?: string
+  /** `true` while somebody has paused the queue: no waiting event is handled. Otherwise absent. */
+  readonly paused?: true
 }
 
 /** An event that gets no further attempt. */
