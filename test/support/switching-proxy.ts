@@ -5,6 +5,8 @@ export interface SwitchingProxy {
   readonly port: number
   /** Sends new connections to this port. Open ones stay, as after a DNS change. */
   switchTo(port: number): void
+  /** Delays everything from now on by this much in each direction. */
+  delay(ms: number): void
   /** Silences open connections without closing them, like a network device that has forgotten them. */
   silence(): void
   stop(): Promise<void>
@@ -17,7 +19,21 @@ export async function startSwitchingProxy(
   targetPort: number,
   { delayMs = 0 }: { readonly delayMs?: number } = {},
 ): Promise<SwitchingProxy> {
-  const afterDelay = (carry: () => void): void => void (delayMs === 0 ? carry() : setTimeout(carry, delayMs))
+  let currentMs = delayMs
+  /** Carries in order, even while the delay changes. */
+  const inOrder = (): ((carry: () => void) => void) => {
+    const queue: { readonly at: number; readonly carry: () => void }[] = []
+    let isWaiting = false
+    const run = (): void => {
+      while (queue.length > 0 && queue[0]!.at <= performance.now()) queue.shift()!.carry()
+      isWaiting = queue.length > 0
+      if (isWaiting) setTimeout(run, queue[0]!.at - performance.now())
+    }
+    return carry => {
+      queue.push({ at: performance.now() + currentMs, carry })
+      if (!isWaiting) run()
+    }
+  }
   const sockets = new Set<Socket>()
   let target = targetPort
   let generation = 0
@@ -29,6 +45,7 @@ export async function startSwitchingProxy(
       [upstream, client],
     ] as const) {
       sockets.add(from)
+      const afterDelay = inOrder()
       from.setNoDelay(true)
       from.on('data', chunk => {
         if (born === generation) afterDelay(() => to.write(chunk))
@@ -46,6 +63,9 @@ export async function startSwitchingProxy(
     port: (server.address() as AddressInfo).port,
     switchTo(port) {
       target = port
+    },
+    delay(ms) {
+      currentMs = ms
     },
     silence() {
       generation++

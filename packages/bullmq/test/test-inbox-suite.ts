@@ -1,6 +1,7 @@
 import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
+import { type SwitchingProxy, startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
 
@@ -36,7 +37,11 @@ export function testInboxSuite(name: TestEngine['name'], start: () => Promise<Te
   beforeAll(async () => {
     engine = await start()
   }, 60_000)
-  afterAll(() => engine.stop())
+  afterAll(async () => {
+    for (const proxy of proxies) await proxy.stop()
+    await engine.stop()
+  })
+  const proxies: SwitchingProxy[] = []
 
   const open = () => {
     const queue = unique('suite')
@@ -46,6 +51,17 @@ export function testInboxSuite(name: TestEngine['name'], start: () => Promise<Te
     open,
     crash: ({ queue }) => inboxProcess(PROCESS, { ...engine.options, queue }),
     failWrites: (_, isFailing) => engine.failWrites(isFailing),
+    distant: async ({ queue }) => {
+      const proxy = await startSwitchingProxy(engine.port)
+      proxies.push(proxy)
+      const { inbox, stop, resume } = await inboxProcess(PROCESS, { ...engine.optionsAt(proxy.port), queue })
+      return {
+        inbox,
+        stop,
+        resume,
+        path: state => (state === 'silent' ? proxy.silence() : proxy.delay(state.delayMs)),
+      }
+    },
     ...(name === 'Redis' && { openSmall: smallRedis }),
     skew: async ({ queue }, aheadMs) =>
       (await inboxProcess(PROCESS, { ...engine.options, queue, aheadMs })).inbox,

@@ -436,4 +436,72 @@ const counting: Mutants = [
 ]
 
 /** Faults of processes that share events, and of their counts. */
-export const mutants: Mutants = [...clocks, ...leases, ...sharing, ...postponing, ...counting]
+/** Begins only once this process has taken as many events as it may, and renews no lease before that. */
+class TakesAllFirst extends TableInbox {
+  readonly #begun = new Set<unknown>()
+
+  protected override async crosses(): Promise<void> {
+    await super.crosses()
+    const isFull = () => this.held.size >= this.policy!.concurrency || this.next() === undefined
+    while (this.held.size > this.#begun.size && !isFull())
+      await new Promise(resolve => setTimeout(resolve, 5))
+  }
+
+  protected override mayBegin(held: Held): boolean {
+    this.#begun.add(held)
+    return true
+  }
+
+  override renew(): void {
+    for (const held of this.held.values()) if (this.#begun.has(held) && this.owns(held)) this.extend(held)
+  }
+}
+
+const taking: Mutants = [
+  tableMutant(
+    'take-all',
+    { wrong: 'begins no event before it has taken as many as it may', caughtBy: 'take-slow' },
+    TakesAllFirst,
+  ),
+  tableMutant(
+    'take-stopped',
+    { wrong: 'begins what it took before it was stopped', caughtBy: 'take-stopped' },
+    class extends TableInbox {
+      protected override mayBegin(): boolean {
+        return true
+      }
+    },
+  ),
+  tableMutant(
+    'take-hangs',
+    { wrong: 'begins what it took before its connection fell silent', caughtBy: 'take-hangs' },
+    class extends TableInbox {
+      #wasSilent = false
+
+      protected override async crosses(): Promise<void> {
+        await super.crosses()
+        this.#wasSilent ||= this.isSilent
+      }
+
+      override renew(): void {
+        this.#wasSilent ||= this.isSilent
+        super.renew()
+      }
+
+      protected override mayBegin(held: Held): boolean {
+        return this.#wasSilent || super.mayBegin(held)
+      }
+    },
+  ),
+  tableMutant(
+    'take-stopped-order',
+    { wrong: 'begins an event of a key that another process has handled', caughtBy: 'take-stopped-order' },
+    class extends TableInbox {
+      protected override mayBegin(held: Held): boolean {
+        return held.row.delivery.order !== undefined || super.mayBegin(held)
+      }
+    },
+  ),
+]
+
+export const mutants: Mutants = [...clocks, ...taking, ...leases, ...sharing, ...postponing, ...counting]

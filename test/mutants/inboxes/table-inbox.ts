@@ -16,6 +16,7 @@ import {
   type ProcessingPolicy,
   settlesWithin,
 } from '@ackhook/core/spi'
+import type { PathState } from '@ackhook/testing/inbox-suite'
 import type { Table, TableClient, TableRow } from './table.ts'
 
 const LEASE_MS = 500
@@ -41,6 +42,10 @@ export class TableInbox implements Inbox, TableClient {
   protected policy: ProcessingPolicy | undefined
   protected readonly held = new Map<string, Held>()
   protected isClosed = false
+  #path: PathState = { delayMs: 0 }
+  #isStopped = false
+  /** Time of the next request to take an event, by the monotonic clock. */
+  #takesAt = 0
   #process: ProcessEvent | undefined
   #isDead = false
   #isDown = false
@@ -143,8 +148,29 @@ export class TableInbox implements Inbox, TableClient {
     this.held.clear()
   }
 
-  /** Extends the leases of events running here, unless another process has them. */
+  /** Changes the path to the server. */
+  setPath(path: PathState): void {
+    this.#path = path
+  }
+
+  /** Stops this inbox's process, or continues it. */
+  setStopped(isStopped: boolean): void {
+    this.#isStopped = isStopped
+  }
+
+  protected get isSilent(): boolean {
+    return this.#path === 'silent'
+  }
+
+  /** Resolves when a request has its reply. */
+  protected async crosses(): Promise<void> {
+    if (this.#path !== 'silent' && this.#path.delayMs > 0) await after(2 * this.#path.delayMs)
+    while ((this.#isStopped || this.isSilent) && !this.#isDead) await after(5)
+  }
+
+  /** Extends the leases of events taken here, unless another process has them. */
   renew(): void {
+    if (this.#isStopped || this.isSilent) return
     for (const held of this.held.values()) {
       if (this.owns(held)) this.table.isFailing || this.extend(held)
       else held.attempt.abort(ABORT.leaseLost())
@@ -153,7 +179,7 @@ export class TableInbox implements Inbox, TableClient {
 
   take(): void {
     const { policy } = this
-    if (policy === undefined || this.isClosed) return
+    if (policy === undefined || this.isClosed || this.#isStopped || this.isSilent) return
     try {
       this.table.writeNow(() => {})
       this.#isDown = false
@@ -163,8 +189,11 @@ export class TableInbox implements Inbox, TableClient {
       return
     }
     while (this.held.size < policy.concurrency) {
+      // A distant process sends one request after the other.
+      if (performance.now() < this.#takesAt) return
       const row = this.next()
       if (row === undefined) return
+      if (this.#path !== 'silent') this.#takesAt = performance.now() + 2 * this.#path.delayMs
       this.begin(row)
     }
   }
@@ -175,6 +204,7 @@ export class TableInbox implements Inbox, TableClient {
   }
 
   protected async write<T>(change: () => T): Promise<T> {
+    await this.crosses()
     return this.table.write(() => {
       if (this.#isDead) throw new Error('the process is dead')
       return change()
@@ -283,6 +313,11 @@ export class TableInbox implements Inbox, TableClient {
   protected async run(held: Held): Promise<void> {
     const { delivery } = held.row
     await new Promise(resolve => setImmediate(resolve))
+    await this.crosses()
+    if (!this.mayBegin(held)) {
+      if (this.held.get(delivery.key) === held) this.held.delete(delivery.key)
+      return
+    }
     const result = await this.#process!({ ...delivery, body: new Uint8Array(delivery.body) }, held.attempt)
     while (!this.#isDead) {
       try {
@@ -294,6 +329,11 @@ export class TableInbox implements Inbox, TableClient {
       }
     }
     if (this.held.get(delivery.key) === held) this.held.delete(delivery.key)
+  }
+
+  /** Returns whether the lease still holds when the reply arrives that an event is taken. */
+  protected mayBegin(held: Held): boolean {
+    return this.owns(held)
   }
 
   protected record(result: AttemptResult, held: Held): void {
@@ -363,6 +403,10 @@ export class TableInbox implements Inbox, TableClient {
     const rows = [...new Set(keys)].map(key => this.table.rows.get(key))
     return rows.filter(row => row !== undefined).filter(({ state }) => state === 'dead')
   }
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 function isOpen({ state }: TableRow): boolean {

@@ -21,6 +21,15 @@ export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
     failWrites: ({ table }, isFailing) => {
       table.isFailing = isFailing
     },
+    distant: ({ table }) => {
+      const inbox = new Inbox(table)
+      return {
+        inbox,
+        path: state => inbox.setPath(state),
+        stop: () => inbox.setStopped(true),
+        resume: () => inbox.setStopped(false),
+      }
+    },
     skew: ({ table }, aheadMs) => new Inbox(table, aheadMs),
     capabilities: { survives: true, shared: true, serialize: true, forgets: true, counts: true, many: true },
   })

@@ -11,7 +11,7 @@ import type {
 } from '@ackhook/core/spi'
 import { until } from '../lib/until.ts'
 import { makePolicy } from './make-policy.ts'
-import type { InboxCase, InboxNeed, Stage } from './target.ts'
+import type { DistantInbox, InboxCase, InboxNeed, Stage } from './target.ts'
 
 /** One attempt started by an inbox. */
 interface Run {
@@ -52,6 +52,9 @@ interface MortalHarness extends Harness {
   kill(): Promise<void>
 }
 
+/** A started inbox in a process that can be stopped, with a path of its own to its store. */
+interface DistantHarness extends Harness, Omit<DistantInbox, 'inbox'> {}
+
 export const COMPLETED: AttemptResult = { outcome: 'completed' }
 export const DEAD: AttemptResult = { outcome: 'dead', error: new TypeError('no use'), notified: false }
 export function retryIn(delayMs: number): AttemptResult {
@@ -66,6 +69,8 @@ export interface CaseTools {
   startMortal(options?: StartOptions): Promise<MortalHarness>
   /** Same, in a process whose clock is ahead by this many milliseconds. */
   startSkewed(aheadMs: number, options?: StartOptions): Promise<Harness>
+  /** Same, in a process that the case stops, or whose path to its store it slows. */
+  startDistant(options?: StartOptions): Promise<DistantHarness>
   /** Returns an inbox that the case starts itself. */
   create(): Promise<Inbox>
   failWrites(isFailing: boolean): Promise<void>
@@ -101,6 +106,7 @@ export function inboxCase(
 class StageTools implements CaseTools {
   readonly #stage: Stage
   readonly #open = new Set<Inbox>()
+  readonly #stopped = new Set<DistantInbox>()
   #isFailing = false
 
   constructor(stage: Stage) {
@@ -124,6 +130,18 @@ class StageTools implements CaseTools {
     return Object.assign(await startHarness(inbox, options), { kill })
   }
 
+  readonly startDistant: CaseTools['startDistant'] = async (options = {}) => {
+    const distant = await this.#stage.distant()
+    const inbox = this.#add(distant.inbox)
+    // A stopped process would not close its inbox.
+    this.#stopped.add(distant)
+    return Object.assign(await startHarness(inbox, options), {
+      path: (state: Parameters<DistantInbox['path']>[0]) => distant.path(state),
+      stop: () => distant.stop(),
+      resume: () => distant.resume(),
+    })
+  }
+
   readonly failWrites: CaseTools['failWrites'] = async isFailing => {
     this.#isFailing = isFailing
     await this.#stage.failWrites(isFailing)
@@ -131,6 +149,10 @@ class StageTools implements CaseTools {
 
   async end(): Promise<void> {
     if (this.#isFailing) await this.#stage.failWrites(false)
+    for (const distant of this.#stopped) {
+      await distant.resume()
+      await distant.path({ delayMs: 0 })
+    }
     await Promise.all(Array.from(this.#open, inbox => inbox.close(0)))
   }
 

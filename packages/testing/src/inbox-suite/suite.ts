@@ -16,6 +16,7 @@ import { processingCases } from './cases/processing.ts'
 import { reopenCases } from './cases/reopening.ts'
 import { roomCases } from './cases/room.ts'
 import { sharingCases } from './cases/sharing.ts'
+import { takingCases } from './cases/taking.ts'
 import type { InboxCapabilities, InboxCase, InboxHooks, InboxTarget, Stage } from './target.ts'
 
 const CASES = [
@@ -34,6 +35,7 @@ const CASES = [
   ...crashCases,
   ...failureCases,
   ...clockCases,
+  ...takingCases,
 ]
 const SMALL_BYTES = 1_048_576
 
@@ -74,5 +76,6 @@ function stageOf<Target extends InboxTarget>(target: Target, hooks: InboxHooks<T
     crash: () => hooks.crash!(target),
     failWrites: isFailing => hooks.failWrites!(target, isFailing),
     skew: aheadMs => hooks.skew!(target, aheadMs),
+    distant: () => hooks.distant!(target),
   }
 }

@@ -35,6 +35,22 @@ export interface MortalInbox {
   kill(): MaybePromise<void>
 }
 
+/** An inbox in a process that can be stopped, whose path to its store can be slow. */
+export interface DistantInbox {
+  readonly inbox: Inbox
+  /**
+   * Delays everything on the path by this much in each direction; or silences what is open, without closing it, like a
+   * network device that has forgotten its connections.
+   */
+  path(state: PathState): MaybePromise<void>
+  /** Stops its process, as SIGSTOP does. */
+  stop(): MaybePromise<void>
+  /** Continues a stopped process, as SIGCONT does. */
+  resume(): MaybePromise<void>
+}
+
+export type PathState = 'silent' | { readonly delayMs: number }
+
 /** Interventions that only an inbox's author can provide. `notRun` lists the cases whose hook is missing. */
 export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   /**
@@ -48,6 +64,8 @@ export interface InboxHooks<Target extends InboxTarget = InboxTarget> {
   failWrites?(target: Target, isFailing: boolean): MaybePromise<void>
   /** Creates an inbox on the target's events, in a process whose wall clock is this many milliseconds ahead, or behind. */
   skew?(target: Target, aheadMs: number): MaybePromise<Inbox>
+  /** Creates an inbox, on the target's events, in a process of its own that reaches its store over a path of its own. */
+  distant?(target: Target): MaybePromise<DistantInbox>
   /** Creates a target like `open`, with room for about this many bytes of bodies. */
   openSmall?(bytes: number): MaybePromise<Target>
 }
@@ -60,6 +78,7 @@ export interface Stage extends Pick<InboxTarget, 'createInbox'> {
   crash(): MaybePromise<MortalInbox>
   failWrites(isFailing: boolean): MaybePromise<void>
   skew(aheadMs: number): MaybePromise<Inbox>
+  distant(): MaybePromise<DistantInbox>
 }
 
 export interface InboxCase extends TargetCase<Stage> {

@@ -5,14 +5,22 @@ import { type Attempt, createAttempt, type ProcessEvent, type ProcessingPolicy }
 import type { MortalInbox } from '../target.ts'
 import type { FromInbox, Method, ToInbox } from './messages.ts'
 
+/** An inbox in a process that can be killed, or stopped for a while. */
+export interface InboxProcessHandle extends MortalInbox {
+  /** Sends SIGSTOP. */
+  stop(): void
+  /** Sends SIGCONT. */
+  resume(): void
+}
+
 /**
- * Starts `script` in its own process, for the hooks `crash` and `skew`. The script creates an inbox and passes it to
+ * Starts `script` in its own process, for the hooks `crash`, `skew` and `distant`. The script creates an inbox and passes it to
  * {@link serveInbox}. `process.argv[2]` holds `argument` as JSON. `kill` sends SIGKILL.
  *
  * @example
  * const crash = ({ file }: { file: string }) => inboxProcess(new URL('./mortal-inbox.mjs', import.meta.url), { file })
  */
-export async function inboxProcess(script: string | URL, argument?: unknown): Promise<MortalInbox> {
+export async function inboxProcess(script: string | URL, argument?: unknown): Promise<InboxProcessHandle> {
   const child = fork(script, [JSON.stringify(argument ?? null)], {
     serialization: 'advanced',
     // The test runner's options are not an application's.
@@ -23,6 +31,8 @@ export async function inboxProcess(script: string | URL, argument?: unknown): Pr
   await served.ready
   return {
     inbox: served.toInbox(),
+    stop: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     async kill() {
       const ended = once(child, 'exit')
       if (child.exitCode !== null || child.signalCode !== null) return
