@@ -33,7 +33,17 @@ export interface PostgresBackend {
   addJob: unknown
   moveStalledJobsToWait: unknown
   extendLocks: unknown
+  /** Waits on the connection that listens for new jobs. */
+  waitForJob(timeoutS: number): Promise<unknown>
+  readonly connection: { getListenClient(): Promise<ListenClient> }
 }
+
+/** The part of a `pg` client that ends it if it is silent. */
+export interface ListenClient {
+  query(text: string): Promise<unknown>
+  readonly connection?: { readonly stream?: { destroy(): unknown } }
+}
+
 const POSTGRES: Members = {
   ...SHARED,
   moveToDelayed: 5,
@@ -42,7 +52,9 @@ const POSTGRES: Members = {
   addJob: 2,
   moveStalledJobsToWait: 0,
   extendLocks: 3,
+  waitForJob: 1,
 }
+const POSTGRES_CONNECTION: Members = { getListenClient: 0 }
 
 /** A worker's loop, which sleeps until one of its jobs ends. */
 export interface JobLoop {
@@ -60,6 +72,8 @@ export function redisBackend(backend: object): RedisBackend {
 /** Returns the backend of BullMQ on PostgreSQL. Throws {@link ConfigurationError} if this BullMQ has another one. */
 export function postgresBackend(backend: object): PostgresBackend {
   checkMembers('the backend for PostgreSQL', backend, POSTGRES)
+  const { connection } = backend as Partial<PostgresBackend>
+  checkMembers("the backend's connection", Object(connection), POSTGRES_CONNECTION)
   return backend as PostgresBackend
 }
 

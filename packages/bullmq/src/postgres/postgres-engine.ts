@@ -58,8 +58,10 @@ import {
   REQUEUE_MANY,
   RESET_CRASH_COUNT,
 } from './statements.ts'
+import { StuckConnects } from './stuck-connects.ts'
 import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
 import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
+import { watchListener } from './watch-listener.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
@@ -124,6 +126,7 @@ class PostgresEngine implements QueueEngine {
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
+  readonly #stuckConnects: StuckConnects
   readonly #queries: Queries
   /** Queries that read or change many rows. */
   readonly #slowQueries: Queries
@@ -149,6 +152,7 @@ class PostgresEngine implements QueueEngine {
       return jobId
     }
     this.#pool = backend.connection.pool
+    this.#stuckConnects = new StuckConnects(this.#pool, limits.silenceMs)
     this.#queries = typedQueries(this.#pool, limits.silenceMs)
     this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
     this.board = new PostgresBoard(this.#queries, queue)
@@ -300,6 +304,7 @@ class PostgresEngine implements QueueEngine {
     leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
     useTypes(internals, limits.silenceMs)
     retryDeadlocks(internals)
+    watchListener(internals, limits.silenceMs)
     reportTakes(worker, backend, onTake)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
@@ -337,6 +342,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async disconnect(): Promise<void> {
+    this.#stuckConnects.stop()
     await this.#queue.disconnect()
     this.#listeners.remove()
   }
