@@ -53,7 +53,8 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...UNIT, 'test/runtimes/**', 'test/faults/**'],
+          exclude: [...configDefaults.exclude, ...UNIT, 'test/{runtimes,postgres}/**', 'test/faults/**'],
+          runner: fileURLToPath(new URL('test/support/missing-program-runner.ts', import.meta.url)),
           globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
           provide: { platform: 'node' },
           ...patient,

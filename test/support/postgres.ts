@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,6 +38,7 @@ const TEMPLATE = 'ACKHOOK_POSTGRES_TEMPLATE'
 const START_DEADLINE_MS = 30_000
 
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  requireProgram('postgres')
   const owner = unprivileged()
   const folder = createCluster(owner)
   let port = await freePort()
@@ -116,10 +117,11 @@ function killIfThere(pid: number): void {
   }
 }
 
-/** Returns the user for PostgreSQL, which refuses to run as root. Debian's package creates that user. */
+/** Returns the user for PostgreSQL, which refuses to run as root. Debian's package creates one. */
 function unprivileged(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  const name = spawnSync('id', ['postgres']).status === 0 ? 'postgres' : 'nobody'
+  const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
@@ -147,6 +149,7 @@ function createCluster(owner: Owner | undefined): string {
 
 /** Prepares a cluster. Vitest calls this once, because `initdb` takes a second; each server uses a copy. */
 export function preparePostgres(): () => void {
+  requireProgram('postgres')
   const folder = createCluster(unprivileged())
   process.env[TEMPLATE] = folder
   return () => {
