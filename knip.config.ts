@@ -86,7 +86,7 @@ const config: KnipConfig = {
         '{faults,inbox}/**/fixtures/*.mjs',
         // Started by their path.
         'faults/inbox/*-child.mjs',
-        '{vectors,runtimes,support}/*.mjs',
+        '{vectors,runtimes,postgres,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
         '{frameworks,site}/*.check.ts',
         'mutants/*.check.ts',
