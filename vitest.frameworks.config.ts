@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const conditions = ['ackhook-source', 'node']
@@ -9,6 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/frameworks/*.{check,test}.ts'],
     globalSetup: 'test/support/build-packages.ts',
+    setupFiles: fileURLToPath(new URL('test/support/patience.ts', import.meta.url)),
     env: { ACKHOOK_FRAMEWORKS: 'installed' },
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
@@ -41,6 +42,8 @@ export class AppProcess {
     const { NODE_ENV: _, ...env } = process.env
     this.#child = spawn(process.execPath, [...program, JSON.stringify(settings)], {
       env: { ...env, SIGNING_SECRET: SECRET },
+      // Where a watcher looks for changes.
+      cwd: dirname(program.at(-1) as string),
       // A terminal would be a sign of development, in which a shutdown is shorter.
       stdio: ['ignore', 'pipe', 'inherit'],
       // A group of its own, because a watcher has the app as a child.
