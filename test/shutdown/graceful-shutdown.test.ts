@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:http2'
-import { describe, expect, it, vi } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AppProcess } from './app-process.ts'
 
 /** Long enough for tests on a busy machine to act within the grace period. */
@@ -52,6 +55,23 @@ describe.each(['node', 'express', 'fastify', 'hono'] as const)('a shutdown of an
   })
 })
 
+it('a drain that is cut ends the process with 1 and a warning, although a durable inbox lost nothing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-shutdown-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const app = await AppProcess.start({
+    framework: 'node',
+    handlerMs: 600_000,
+    shutdown: { grace: '0s', timeout: '2s' },
+    inbox: join(folder, 'inbox.db'),
+  })
+  expect((await app.post('evt_long')).status).toBe(202)
+  await vi.waitFor(() => expect(app.has({ began: 'evt_long' })).toBe(true))
+  app.signal('SIGTERM')
+  expect(await app.ended).toBe(1)
+  for (const code of ['drain_over', 'shutdown_incomplete'])
+    expect(app.has({ code, level: 'warn' })).toBe(true)
+})
+
 it('a shutdown from a terminal does not wait for a load balancer', async () => {
   const app = await AppProcess.start({ framework: 'node', shutdown: { grace: '30s', timeout: '60s' } })
   expect((await app.post('evt_1')).status).toBe(202)
@@ -84,6 +104,7 @@ it('a manual shutdown leaves the process and its signals alone, and reports its 
   await vi.waitFor(() =>
     expect(app.lines.find(({ report }) => report !== undefined)?.report).toEqual({
       lost: 0,
+      cut: 0,
       connections: 0,
       failed: [],
     }),

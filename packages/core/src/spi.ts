@@ -52,6 +52,7 @@ export type {
   PublishedHandlers,
   Route,
 } from './inbox/presence.ts'
+export { RecordRetries } from './inbox/record-retries.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
 export { traceContext } from './inbox/trace-context.ts'
 export { ByteCollector } from './lib/byte-collector.ts'

@@ -1,5 +1,5 @@
 import type { Delivery } from '@ackhook/core'
-import type { Attempt } from '@ackhook/core/spi'
+import type { Attempt, Moment } from '@ackhook/core/spi'
 import type { KeyRun } from './key-runs.ts'
 import type { Lease } from './protocol/batch.ts'
 
@@ -8,6 +8,8 @@ export interface HeldRow {
   readonly row: Lease
   readonly delivery: Delivery
   readonly attempt: Attempt
+  /** Time from which its lease counts, or that of its run's first row. */
+  readonly sentAt: Moment
   /** The run of its ordering key, if other rows waited behind it. */
   readonly run: KeyRun | undefined
   /** Previous row of that run, until its result is recorded: this row gets its lease with that result. */
@@ -16,6 +18,8 @@ export interface HeldRow {
   after: HeldRow | undefined
   /** Resolves to whether the result was recorded. Set once the handlers have ended. */
   recorded: Promise<boolean> | undefined
+  /** True once handlers may have begun. */
+  hasBegun: boolean
   /** True once the handlers have ended: the slot is free. */
   hasEnded: boolean
   /** Index in {@link HeldRows}, which sets it; negative if the row is not held. */

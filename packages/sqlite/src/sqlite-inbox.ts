@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
 import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
@@ -11,11 +10,15 @@ import {
   createAttempt,
   type DeadLetterStore,
   eventRef,
+  LeaseTime,
   type MinuteCount,
+  type Moment,
+  momentNow,
   type PresenceStore,
   type PresenceView,
   type ProcessEvent,
   type ProcessingPolicy,
+  RecordRetries,
   type RetryPolicy,
   settlesWithin,
 } from '@ackhook/core/spi'
@@ -39,9 +42,6 @@ const RETRY: RetryPolicy = { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_0
 const CAPACITY = 1_000_000
 /** Number of pieces of operators' queries that may share one transaction, for which deliveries wait. */
 const PIECES_AT_A_TIME = 4
-/** Delay between attempts to record a result while the file cannot be written. */
-const MIN_RECORD_DELAY_MS = 250
-const MAX_RECORD_DELAY_MS = 5000
 /** Time that the last results of a closing inbox may take to reach the disk. */
 const LAST_RESULTS_MS = 2000
 
@@ -96,8 +96,7 @@ class SqliteInbox {
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
   #closing: Promise<DrainReport> | undefined
-  /** Aborted when the drain ends: each result waiting to be retried gets one last try immediately. */
-  readonly #lastTry = new AbortController()
+  readonly #recordRetries = new RecordRetries()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
   /** Called once no row is held and no batch waits for the engine. */
   #onIdle: (() => void) | undefined
@@ -113,7 +112,7 @@ class SqliteInbox {
       engine: this.#engine,
       freeSlots: requested => this.#freeSlots(requested),
       readAhead: () => this.#runs.readAhead,
-      onRow: (row, arrived) => this.#take(row, arrived),
+      onRow: (row, arrived, sentAt) => this.#take(row, arrived, sentAt),
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
     })
@@ -161,7 +160,7 @@ class SqliteInbox {
   }
 
   /** `arrived`: the delivery, if this process has just stored the row. */
-  #take(row: TakenRow, arrived: Delivery | undefined): void {
+  #take(row: TakenRow, arrived: Delivery | undefined, sentAt: Moment): void {
     const delivery = arrived ?? row.event
     if (this.#started === undefined || this.#closing !== undefined || delivery === undefined) {
       void this.#release(row, { begun: false })
@@ -169,23 +168,26 @@ class SqliteInbox {
     }
     const { behind } = row
     const run = behind && this.#runs.start(behind, this.#batcher.ordersUnderWay())
-    this.#begin(row, delivery, createAttempt(row.attempt, row.decision, row.mark), run)
+    this.#begin(row, delivery, createAttempt(row.attempt, row.decision, row.mark), sentAt, run)
   }
 
   #begin(
     { seq, token }: Lease,
     delivery: HeldRow['delivery'],
     attempt: Attempt,
+    sentAt: Moment,
     run: KeyRun | undefined,
   ): HeldRow {
     const held: HeldRow = {
       row: { seq, token },
       delivery,
       attempt,
+      sentAt,
       run,
       before: undefined,
       after: undefined,
       recorded: undefined,
+      hasBegun: false,
       hasEnded: false,
       place: -1,
     }
@@ -197,6 +199,12 @@ class SqliteInbox {
   }
 
   async #run(held: HeldRow): Promise<void> {
+    // A handler begins only under a lease that is known to hold: after a stall, it is renewed first.
+    if (this.#isPastHalf(held.sentAt) && !(await this.#renewed(held))) {
+      if (held.run !== undefined) this.#runs.end(held.run)
+      return
+    }
+    held.hasBegun = true
     const result = await this.#running().work(held.delivery, held.attempt)
     // Lost, or released by the drain.
     if (!this.#held.has(held)) {
@@ -213,6 +221,29 @@ class SqliteInbox {
     this.#checkIdle()
   }
 
+  /** Returns whether the lease was renewed. Otherwise the row is lost, or given back as it was. */
+  async #renewed(held: HeldRow): Promise<boolean> {
+    // The row gets its lease with the previous row's result.
+    await held.before?.recorded
+    const sentAt = momentNow()
+    const query = { kind: 'renew', lease: held.row, leaseMs: this.#options.leaseMs } as const
+    const isHeld = await this.#batcher.query(query).catch(() => undefined)
+    // Given back by the drain meanwhile.
+    if (!this.#held.has(held)) return false
+    if (isHeld === true && !this.#isPastHalf(sentAt)) return true
+    if (isHeld === false) this.#lose(held)
+    else {
+      this.#held.remove(held)
+      this.#freeSlot(held)
+      void this.#release(held.row, { begun: false })
+    }
+    return false
+  }
+
+  #isPastHalf(sentAt: Moment): boolean {
+    return new LeaseTime(this.#options.leaseMs, sentAt).isPastHalf()
+  }
+
   /** Begins the key's next event before this one's result is on disk. The next event gets its lease with that result. */
   #continueRun(held: HeldRow, run: KeyRun, { outcome }: AttemptResult): void {
     const mayGoOn = outcome === 'completed' && this.#closing === undefined
@@ -223,7 +254,7 @@ class SqliteInbox {
       this.#batcher.flushNow()
       return
     }
-    held.after = this.#begin(next, next.event, createAttempt(next.attempt), run)
+    held.after = this.#begin(next, next.event, createAttempt(next.attempt), held.sentAt, run)
     held.after.before = held
   }
 
@@ -235,13 +266,13 @@ class SqliteInbox {
   }
 
   /**
-   * Records a result, and tries again while the file cannot be written and the inbox is open. Returns whether it was
-   * recorded. Otherwise the row is lost, or left until its lease expires.
+   * Records a result, and tries again while the file cannot be written, until the drain's deadline. Returns whether it
+   * was recorded. Otherwise the row is lost, or left until its lease expires.
    */
   async #settle(held: HeldRow, result: AttemptResult): Promise<boolean> {
     const { policy } = this.#running()
     const settlement = settlementOf(held.row, result, policy, held.after?.row)
-    for (let delayMs = MIN_RECORD_DELAY_MS; this.#held.has(held); delayMs = longer(delayMs)) {
+    for (let failures = 1; this.#held.has(held); failures++) {
       const { before } = held
       try {
         if (await this.#batcher.settle(settlement)) return true
@@ -251,12 +282,13 @@ class SqliteInbox {
         return false
       } catch (error) {
         policy.observe({ kind: 'store_down', operation: 'settle', error })
-        if (this.#closing !== undefined) {
+        // The row gets its lease with the previous row's result, which is tried again too.
+        const mayBeLeased = before !== undefined && (await before.recorded)
+        if (!mayBeLeased && !(await this.#recordRetries.next(failures))) {
           if (settlement.kind === 'complete')
             policy.observe({ kind: 'completion_lost', ...eventRef(held.delivery), error })
           return false
         }
-        await (before?.recorded ?? pauseFor(delayMs, this.#lastTry.signal))
       }
     }
     return false
@@ -306,6 +338,7 @@ class SqliteInbox {
 
   async #close(timeoutMs: number): Promise<DrainReport> {
     clearTimeout(this.#pollTimer)
+    this.#recordRetries.drain(timeoutMs)
     await this.#idleWithin(timeoutMs)
     this.#giveBack()
     await this.#idleWithin(LAST_RESULTS_MS)
@@ -317,13 +350,12 @@ class SqliteInbox {
 
   #giveBack(): void {
     for (const held of this.#held.all()) {
-      // Leaves rows whose handlers have ended: recording their results is tried once more.
+      // Leaves rows whose handlers have ended: the last try to record their results is under way.
       if (held.hasEnded) continue
       this.#held.remove(held)
       held.attempt.abort(ABORT.drained())
-      void this.#release(held.row, { begun: true })
+      void this.#release(held.row, { begun: held.hasBegun })
     }
-    this.#lastTry.abort()
   }
 
   async #idleWithin(timeoutMs: number): Promise<void> {
@@ -369,12 +401,4 @@ const CLOSED: AcceptResult = { outcome: 'unavailable', code: 'inbox_unavailable'
 
 function closedError(): AckhookError {
   return new AckhookError('inbox_unavailable', 'The inbox is closed: create another one with sqliteInbox().')
-}
-
-async function pauseFor(delayMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(delayMs, undefined, { signal }).catch(() => {})
-}
-
-function longer(delayMs: number): number {
-  return Math.min(delayMs * 2, MAX_RECORD_DELAY_MS)
 }

@@ -1,11 +1,15 @@
 import { join } from 'node:path'
 import { createReceiver, type Inbox, type Observation } from '@ackhook/core'
 import type { Attempt, AttemptResult, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
-import { sqliteInbox } from '@ackhook/sqlite'
+import { type SqliteInboxOptions, sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, vi } from 'vitest'
+import { eventBody, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
+import { watchedDatabase } from '../../../test/support/watched-database.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
+
+type Database = NonNullable<SqliteInboxOptions['database']>
 
 /** Holds attempts until the test finishes them. */
 function held() {
@@ -449,5 +453,82 @@ describe('handled events of sqliteInbox', () => {
       const { rowsOf, close } = await handled(folder, 1500)
       await until('they are forgotten', () => rowsOf('ackhook_ids') === 0)
       await close()
+    }))
+})
+
+describe('a handler of sqliteInbox begins only under a lease that is known to hold', () => {
+  /** Suspends the machine for this long between the take of the first event and its beginning. */
+  async function suspended(folder: string, forMs: number, beforeNext: (database: Database) => void) {
+    const path = join(folder, 'inbox.db')
+    const other = new DatabaseSync(path)
+    const now = Date.now
+    let offset = 0
+    let transactions = 0
+    let isTaken = false
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + offset)
+    const database = watchedDatabase(new DatabaseSync(path), {
+      beforeRun(sql) {
+        if (sql.startsWith('UPDATE ackhook_events SET') || sql.startsWith('INSERT INTO ackhook_events'))
+          isTaken = true
+        if (sql === 'BEGIN IMMEDIATE' && isTaken && transactions++ === 0) beforeNext(other)
+        if (sql === 'COMMIT' && isTaken && offset === 0) offset = forMs
+      },
+    })
+    const inbox = sqliteInbox({ database, lease: '60s', poll: '1h' })
+    const started = await startInbox(inbox)
+    await inbox.accept(newDelivery({ id: 'evt_suspended' }))
+    return {
+      ...started,
+      inbox,
+      async end() {
+        await inbox.close(1000)
+        clock.mockRestore()
+        for (const one of [other, database]) one.close()
+      },
+    }
+  }
+
+  it('and not if another process has taken the event meanwhile', () =>
+    withFolder(async folder => {
+      const { ran, seen, end } = await suspended(folder, 31_000, other =>
+        other.exec("UPDATE ackhook_events SET token = 'other', due = due + 60000"),
+      )
+      await until('it is lost', () => seen.some(({ kind }) => kind === 'lease_lost'))
+      expect(ran).toEqual([])
+      await end()
+    }))
+
+  it('after a renewal, if the lease still holds', () =>
+    withFolder(async folder => {
+      let renewals = 0
+      const { ran, end } = await suspended(folder, 31_000, () => renewals++)
+      await until('it runs', () => ran.length === 1)
+      expect(renewals).toBe(1)
+      await end()
+    }))
+})
+
+describe('a drain of sqliteInbox that ends before the handlers', () => {
+  it('says so: the receiver reports the event as cut, and warns', () =>
+    withFolder(async folder => {
+      const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+      const receiver = createReceiver({
+        secret: SECRET,
+        inbox: sqliteInbox(join(folder, 'inbox.db')),
+        logger,
+      })
+      const begun = vi.fn()
+      receiver.on('*', () => {
+        begun()
+        return new Promise(() => {})
+      })
+      const { status } = await receiver.handle(signedRequest(eventBody()))
+      expect(status).toBe(202)
+      await until('it runs', () => begun.mock.calls.length === 1)
+      expect(await receiver.close({ timeout: '10ms' })).toEqual({ lost: 0, cut: 1 })
+      expect(logger.warn).toHaveBeenCalledWith(
+        expect.objectContaining({ code: 'drain_over', cut: 1 }),
+        expect.stringContaining('before 1 of them had ended'),
+      )
     }))
 })

@@ -75,6 +75,19 @@ describe('a result that a locked file refuses', () => {
       for (const open of [other, database]) open.close()
     }))
 
+  it('is tried until the drain ends', () =>
+    withFolder(async folder => {
+      const { other, database, inbox, seen } = await refused(folder)
+      const closing = inbox.close(30_000)
+      const tried = seen.length
+      await until('it is tried again, and again', () => seen.length >= tried + 3)
+      other.exec('ROLLBACK')
+      await closing
+      expect(seen.map(({ kind }) => kind)).not.toContain('completion_lost')
+      expect(other.prepare('SELECT count(*) AS left FROM ackhook_events').get()).toEqual({ left: 0 })
+      for (const open of [other, database]) open.close()
+    }))
+
   it('is observed as lost if that fails too, before the inbox is closed', () =>
     withFolder(async folder => {
       const { other, database, inbox, seen, delivery } = await refused(folder)

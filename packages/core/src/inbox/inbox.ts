@@ -133,6 +133,10 @@ export interface DrainReport {
    * Always 0 for a durable inbox.
    */
   readonly lost: number
+  /**
+   * Events whose handlers still ran, or whose completion could not be recorded, when the time was over. They run again. Absent if there are none; the receiver counts them, not the inbox.
+   */
+  readonly cut?: number
 }
 
 /** Counts of one inbox: those of this process, or of all processes that share a durable one. */

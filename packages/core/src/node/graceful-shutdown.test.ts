@@ -37,7 +37,7 @@ it('closes a server that never listened, and every receiver', async () => {
   const receivers = [receiverWith(), receiverWith()]
   const closes = receivers.map(one => vi.spyOn(one, 'close'))
   const end = gracefulShutdown(receivers, createServer(), { signals: [], grace: '0s' })
-  expect(await end()).toEqual({ lost: 0, connections: 0, failed: [] })
+  expect(await end()).toEqual({ lost: 0, cut: 0, connections: 0, failed: [] })
   for (const close of closes) expect(close).toHaveBeenCalledTimes(1)
 })
 
@@ -58,7 +58,7 @@ it('reports a cleanup that fails and one that hangs, and continues', async () =>
   ]) {
     const receiver = receiverWith()
     const end = gracefulShutdown(receiver, undefined, { signals: [], timeout: '300ms', cleanup })
-    expect(await end()).toEqual({ lost: 0, connections: 0, failed: ['cleanup'] })
+    expect(await end()).toEqual({ lost: 0, cut: 0, connections: 0, failed: ['cleanup'] })
     expect(receiver.logger.error).toHaveBeenCalledWith(
       expect.objectContaining({ code: 'shutdown_incomplete', failed: ['cleanup'] }),
       expect.stringContaining("'cleanup' did not finish"),

@@ -35,6 +35,8 @@ export interface GracefulShutdownOptions {
 export interface ShutdownReport {
   /** Acknowledged events lost with the process. */
   readonly lost: number
+  /** Events whose handlers still ran, or whose completion could not be recorded, when the drain's time was over. */
+  readonly cut: number
   /** Connections that were cut. */
   readonly connections: number
   /** Steps that failed or took too long: `'drain'`, `'cleanup'`. */
@@ -125,10 +127,10 @@ class Shutdown {
 
   async endProcess(signal: string): Promise<void> {
     if (this.#running !== undefined) return
-    const { lost, connections, failed } = await this.run(signal)
+    const { lost, cut, connections, failed } = await this.run(signal)
     // The default logger prints at the end of a turn.
     await new Promise(resolve => setImmediate(resolve))
-    process.exit(lost + connections + failed.length > 0 ? 1 : 0)
+    process.exit(lost + cut + connections + failed.length > 0 ? 1 : 0)
   }
 
   async #run(signal = 'shutdown'): Promise<ShutdownReport> {
@@ -156,24 +158,27 @@ class Shutdown {
       Promise.all(this.#receivers.map(one => one.close({ timeout }))),
     )
     const lost = (reports ?? []).reduce((sum, report) => sum + report.lost, 0)
+    const cut = (reports ?? []).reduce((sum, report) => sum + (report.cut ?? 0), 0)
     const connections = (await this.#server?.close(leftMs() / 2)) ?? 0
     await inTime('cleanup', cleanup)
-    this.#report(signal, { lost, connections, failed })
-    return { lost, connections, failed }
+    this.#report(signal, { lost, cut, connections, failed })
+    return { lost, cut, connections, failed }
   }
 
-  #report(signal: string, { lost, connections, failed }: ShutdownReport): void {
-    if (lost + connections + failed.length === 0) {
+  #report(signal: string, { lost, cut, connections, failed }: ShutdownReport): void {
+    if (lost + cut + connections + failed.length === 0) {
       this.#logger.info({ signal }, 'The shutdown is complete.')
       return
     }
     const left = [
       ...(lost > 0 ? [`${lost} acknowledged events are lost`] : []),
+      ...(cut > 0 ? [`${cut} events were cut short`] : []),
       ...(connections > 0 ? [`${connections} connections were cut`] : []),
       ...failed.map(step => `'${step}' did not finish`),
     ]
-    this.#logger.error(
-      { code: 'shutdown_incomplete', signal, lost, connections, failed },
+    const isOnlyCut = lost + connections + failed.length === 0
+    this.#logger[isOnlyCut ? 'warn' : 'error'](
+      { code: 'shutdown_incomplete', signal, lost, cut, connections, failed },
       `The shutdown is incomplete: ${left.join(', ')}. Raise its timeout, and set the orchestrator's longer still.`,
     )
   }

@@ -1,6 +1,8 @@
+import { hasCode } from '../errors/errors.ts'
 import type { DrainReport, InboxStats } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { Observation } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -54,7 +56,11 @@ export class QueueLog {
     const { logger, observers } = this.#parts
     const startedAt = performance.now()
     const counts: Record<string, number> = {}
-    const leave = observers.add(({ kind }) => (counts[kind] = (counts[kind] ?? 0) + 1))
+    let cutShort = 0
+    const leave = observers.add(observation => {
+      counts[observation.kind] = (counts[observation.kind] ?? 0) + 1
+      if (isCutShort(observation)) cutShort++
+    })
     const stats = await this.#ask(stats => stats)
     const begins = stats && `: ${stats.pending} events wait and ${stats.active} run`
     const message = `The drain begins${begins ?? ''}. It takes ${timeoutMs / 1000} s at most.`
@@ -62,12 +68,17 @@ export class QueueLog {
     const { lost } = await close()
     leave()
     const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: withdrawn = 0 } = counts
+    // A memory inbox counts acknowledged events whose attempts were cut short among those that are lost.
+    const cut = (counts['completion_lost'] ?? 0) + (lost > 0 ? 0 : cutShort)
     const left = stats && Math.max(0, stats.pending + stats.active - handled - dead)
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10
     const over = `The drain ended after ${seconds} s: ${handled} events handled, ${withdrawn} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
-    const fields = { code: 'drain_over', handled, withdrawn, left, lost, seconds }
-    logger[lost === 0 ? 'info' : 'error'](fields, over + (lost === 0 ? '' : ` ${lost} are lost: ${ADVICE}`))
-    return { lost }
+    const fields = { code: 'drain_over', handled, withdrawn, left, lost, cut, seconds }
+    if (lost > 0) logger.error(fields, `${over} ${lost} are lost: ${ADVICE}`)
+    else if (cut > 0)
+      logger.warn(fields, `${over} The time was over before ${cut} of them had ended: ${ADVICE_CUT}`)
+    else logger.info(fields, over)
+    return { lost, ...(cut > 0 && { cut }) }
   }
 
   /** Queries the inbox. `undefined` if it does not respond in time. Never rejects. */
@@ -95,4 +106,11 @@ export class QueueLog {
   }
 }
 
+/** Returns whether a drain ended before an event's handlers had. */
+function isCutShort(observation: Observation): boolean {
+  return observation.kind === 'attempt_withdrawn' && hasCode(observation.error, 'drain_timeout')
+}
+
+const ADVICE_CUT =
+  'their handlers run again. Give close() a longer timeout, or let handlers heed their signal.'
 const ADVICE = 'give close() a longer timeout, save them in onDeadLetter, or use a durable inbox.'

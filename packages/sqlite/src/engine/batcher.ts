@@ -1,5 +1,11 @@
 import type { Delivery, SerialOrder } from '@ackhook/core'
-import { ACCEPT_RESULTS, type AcceptResult, MAX_LOOKUPS_WHEN_FULL } from '@ackhook/core/spi'
+import {
+  ACCEPT_RESULTS,
+  type AcceptResult,
+  MAX_LOOKUPS_WHEN_FULL,
+  type Moment,
+  momentNow,
+} from '@ackhook/core/spi'
 import type { Batch, Lease, Query, Settlement } from '../protocol/batch.ts'
 import type { BatchResult, TakenRow } from '../protocol/batch-result.ts'
 import { isFault } from '../protocol/fault.ts'
@@ -16,8 +22,11 @@ export interface BatcherParts {
   readonly freeSlots: (requested: number) => number
   /** Returns the number of rows that may be read ahead behind each of them. */
   readonly readAhead: () => number
-  /** Called for each row taken. `delivery` is set if the row has just arrived here. */
-  readonly onRow: (row: TakenRow, delivery: Delivery | undefined) => void
+  /**
+   * Called for each row taken. `delivery` is set if the row has just arrived here; `sentAt` is the time at which the
+   * take was sent, from which its lease counts.
+   */
+  readonly onRow: (row: TakenRow, delivery: Delivery | undefined, sentAt: Moment) => void
   /** Called after every batch that requested rows. `error`: reason why taking failed, unless a sender receives it. */
   readonly onTaken: (error?: Error) => void
   /** Called after every batch. `nextDueMs`: time until the next row is due, if known. */
@@ -119,10 +128,11 @@ export class Batcher {
     this.#sent.push(batch)
     const endWatch = this.#deadlines.start(batch)
     let nextDueMs: number | undefined
+    const sentAt = momentNow()
     try {
       const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take, readAhead()))
       nextDueMs = result.nextDueMs
-      this.#receive(batch, result)
+      this.#receive(batch, result, sentAt)
       if (take > 0) this.#finishTake(batch, result.taken, take)
     } catch (error) {
       answerFailed(batch, error)
@@ -138,13 +148,13 @@ export class Batcher {
     setImmediate(() => this.#inFlight.remove(firstRef))
   }
 
-  #receive(batch: PendingBatch, result: BatchResult): void {
+  #receive(batch: PendingBatch, result: BatchResult, sentAt: Moment): void {
     const { admissions, taken } = result
     if (batch.arrivals.length > 0 && !isFault(admissions)) this.#wasFull = admissions.includes('full')
     answer(batch, result, fault => this.#parts.engine.toError(fault))
     if (isFault(taken)) return
     for (const row of taken) {
-      this.#parts.onRow(row, row.ref === undefined ? undefined : this.#inFlight.get(row.ref))
+      this.#parts.onRow(row, row.ref === undefined ? undefined : this.#inFlight.get(row.ref), sentAt)
     }
   }
 

@@ -50,6 +50,8 @@ export type Query =
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget'; readonly key: string }
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
+  /** Renews one lease, and answers whether it still holds. */
+  | { readonly kind: 'renew'; readonly lease: Lease; readonly leaseMs: number }
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
 
 /** Parsed cursor at which the last page ended. */

@@ -33,7 +33,7 @@ export class Connection {
     this.readAhead = new ReadAhead(database)
     this.take = new Take(database, this.expired, this.readAhead, this.#counts, uniqueToken)
     this.settle = new Settle(database, ordering, this.#counts)
-    this.queries = new Queries(database, ordering, this.#counts)
+    this.queries = new Queries(database, ordering, this.#counts, this.settle)
     this.prune = new Prune(database)
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')

@@ -11,6 +11,9 @@ import type { State } from './state.ts'
 /** Result while another delivery of the same event is being claimed in this process, for a second at most. */
 const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 
+/** The inbox's own ids have no leases. */
+const OWN = { leaseMs: 0 }
+
 const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'capacityBytes is reached' }
 const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the id store is full' }
 
@@ -19,21 +22,21 @@ const PARSED_BYTES = 8_388_608
 
 /** Accepts a delivery, or returns why not: a duplicate, no room, or a failed claim. Synchronous if the store is. */
 export function accept(state: State, delivery: Delivery): MaybePromise<AcceptResult> {
-  const { policy, store, scheduler, entries, leases, leaseMs } = state
+  const { policy, store, scheduler, entries, leases } = state
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
   const full = entries.size >= policy.capacity ? ACCEPT_RESULTS.full : makeRoom(state, delivery)
   if (full !== undefined) return answerHandled(state, delivery) ?? full
   const kept = state.bytes > PARSED_BYTES ? { ...delivery, event: undefined } : delivery
-  const entry = new Entry(kept, leases?.newToken() ?? '', leaseMs, state.sequence++)
+  const entry = new Entry(kept, leases?.create(delivery.key), state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
   state.bytes += delivery.body.length
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
-    const claim = store.claim(entry.key, entry.token, { leaseMs })
+    const claim = entry.lease === undefined ? store.claim(entry.key, '', OWN) : entry.lease.claim()
     if (!isPromise(claim)) return answerClaim(state, entry, claim)
     return claim
       .then(known => answerClaim(state, entry, known))

@@ -5,13 +5,20 @@ import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
 import { requestedDelayMs } from '../retry.ts'
-import { type Entry, NO_DELIVERY } from './entry.ts'
+import type { StoreLease } from '../store-lease.ts'
+import { type Ended, type Entry, NO_DELIVERY, NOT_BEGUN } from './entry.ts'
 import type { State } from './state.ts'
 
-const FIRST_COMPLETION_DELAY_MS = 250
+/** Delay before the next try to begin an attempt whose lease could not be renewed. */
+const NOT_BEGUN_MS = 1000
 
 /** Begins the next attempt at an event. */
-export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptResult> {
+export function beginAttempt(state: State, entry: Entry): MaybePromise<Ended> {
+  if (entry.lease?.isPastHalf()) return beginOnceRenewed(state, entry, entry.lease)
+  return begin(state, entry)
+}
+
+function begin(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
   // A drain ends once nothing runs: an event whose retry has come early waits for no other.
@@ -21,11 +28,24 @@ export function beginAttempt(state: State, entry: Entry): MaybePromise<AttemptRe
 
 const OVER = { lastStartAt: Number.NEGATIVE_INFINITY }
 
+/** A handler begins only under a lease that is known to hold: after a slow claim, or a suspension, it is renewed. */
+async function beginOnceRenewed(state: State, entry: Entry, lease: StoreLease): Promise<Ended> {
+  const renewal = await lease.renew()
+  if (entry.phase !== 'held') return NOT_BEGUN
+  if (renewal !== 'lost') return lease.isPastHalf() ? NOT_BEGUN : begin(state, entry)
+  loseLease(state, entry)
+  return NOT_BEGUN
+}
+
 /** Applies the worker's decision about an attempt. */
-export function applyResult(state: State, result: AttemptResult, entry: Entry): void {
+export function applyResult(state: State, result: Ended, entry: Entry): void {
   entry.attempt = undefined
   // Lost to another process, or released by the drain: the result no longer counts.
   if (entry.phase !== 'held') return
+  if (result.outcome === 'not_begun') {
+    giveBack(state, entry)
+    return
+  }
   if (result.outcome === 'completed') {
     entry.reply?.({ outcome: 'processed' })
     entry.acknowledged = true
@@ -57,27 +77,37 @@ async function completeLater(state: State, entry: Entry, first: MaybePromise<boo
   const { observe } = state.policy
   const event = eventRef(entry.delivery)
   let remembered = first
-  for (let delayMs = FIRST_COMPLETION_DELAY_MS; ; delayMs *= 2) {
+  for (let failures = 1; ; failures++) {
     try {
       if (!(await remembered)) observe({ kind: 'lease_lost', ...event })
       break
     } catch (error) {
-      if (state.isDraining || performance.now() + delayMs >= entry.leasedUntil) {
+      if (!(await state.recordRetries.next(failures, entry.lease?.remaining()))) {
         observe({ kind: 'completion_lost', ...event, error })
         break
       }
     }
-    await new Promise(resolve => setTimeout(resolve, delayMs))
     remembered = remember(state, entry)
   }
   finish(state, entry)
 }
 
-function remember({ store, policy }: State, { key, token, storedFingerprint }: Entry): MaybePromise<boolean> {
+function remember(state: State, { key, lease, storedFingerprint }: Entry): MaybePromise<boolean> {
+  const completion = { retentionMs: state.policy.retentionMs, fingerprint: storedFingerprint }
   try {
-    return store.complete(key, token, { retentionMs: policy.retentionMs, fingerprint: storedFingerprint })
+    return lease === undefined ? state.store.complete(key, '', completion) : lease.complete(completion)
   } catch (error) {
     return Promise.reject(error)
+  }
+}
+
+/** Returns an event that could not begin to its sender or, if already acknowledged, tries again soon. */
+function giveBack(state: State, entry: Entry): void {
+  if (entry.reply === undefined) state.scheduler.enqueueAfter(entry, NOT_BEGUN_MS)
+  else {
+    const cause = new Error('the lease on this event could not be renewed')
+    entry.reply({ outcome: 'unavailable', code: 'store_unavailable', cause })
+    void release(state, entry)
   }
 }
 
@@ -113,11 +143,7 @@ export function keepDeadLetter(state: State, delivery: Delivery, attempts: numbe
 /** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
 export async function release(state: State, entry: Entry): Promise<void> {
   finish(state, entry)
-  try {
-    await state.store.release(entry.key, entry.token)
-  } catch {
-    // Observed by the guarded store. The lease expires by itself.
-  }
+  await entry.lease?.release()
 }
 
 /** The last step of every entry. Harmless when repeated. */
@@ -129,6 +155,7 @@ export function finish(state: State, entry: Entry): void {
   entries.delete(entry.key)
   state.bytes -= entry.delivery.body.length
   scheduler.remove(entry)
+  entry.lease?.end()
   entry.onFinished?.()
   entry.delivery = NO_DELIVERY
   if (entries.size === 0) onIdle?.()

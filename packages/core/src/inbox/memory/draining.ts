@@ -5,11 +5,14 @@ import { withdraw } from './completion.ts'
 import type { State } from './state.ts'
 
 const MOST_NAMED = 20
+/** Time for the last try to remember a handled event, after the drain's deadline. */
+const LAST_RECORDS_MS = 1200
 
 /** Runs waiting events while time is left, then returns or dead-letters the rest. */
 export async function drain(state: State, timeoutMs: number): Promise<DrainReport> {
   const { policy, entries, scheduler, leases, lost } = state
   state.isDraining = true
+  state.recordRetries.drain(timeoutMs)
   // A failed event goes back to its sender with 'after-processing'; the sender then retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
@@ -25,6 +28,8 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
     )
   state.stopWatchingExit()
   await Promise.all(left.map(entry => withdraw(state, entry, ABORT.drained())))
+  if (entries.size > 0)
+    await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), LAST_RECORDS_MS)
   return { lost: lost.length }
 }
 

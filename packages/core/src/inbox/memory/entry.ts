@@ -3,6 +3,7 @@ import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
+import type { StoreLease } from '../store-lease.ts'
 
 /** One event in this process, from its claim until it is finished. */
 export class Entry {
@@ -11,14 +12,12 @@ export class Entry {
   delivery: Delivery
   /** Fingerprint by which a store compares bodies. */
   readonly storedFingerprint: number
-  /** Proves the lease. New for every delivery, and when an expired lease is taken again. */
-  token: string
+  /** Its lease in the user's store. Absent if the ids are the inbox's own: then the entry is the lease. */
+  readonly lease: StoreLease | undefined
   /** Greater than that of every earlier entry. */
   readonly sequence: number
   /** Monotonic milliseconds. */
   readonly acceptedAt: number
-  /** Monotonic time in milliseconds until which the lease certainly holds. */
-  leasedUntil: number
   /**
    * Phase of the entry. Only a `held` entry runs and has its lease renewed. Results that arrive once it is `finished`
    * are ignored.
@@ -37,14 +36,13 @@ export class Entry {
   /** Settles the promise passed to `waitUntil`. */
   onFinished: (() => void) | undefined = undefined
 
-  constructor(delivery: Delivery, token: string, leaseMs: number, sequence: number) {
+  constructor(delivery: Delivery, lease: StoreLease | undefined, sequence: number) {
     this.key = delivery.key
     this.delivery = delivery
     this.storedFingerprint = toStoredFingerprint(delivery.fingerprint)
-    this.token = token
+    this.lease = lease
     this.sequence = sequence
     this.acceptedAt = performance.now()
-    this.leasedUntil = this.acceptedAt + leaseMs
   }
 }
 
@@ -75,8 +73,13 @@ export function stopRetryTimer(entry: Entry): void {
 /** Milliseconds until the next attempt after one that gave no result. */
 const FAULT_DELAY_MS = 1000
 
+/** The lease may have expired and could not be renewed: nothing has run. */
+export const NOT_BEGUN = { outcome: 'not_begun' } as const
+/** How one turn of an entry ended. */
+export type Ended = AttemptResult | typeof NOT_BEGUN
+
 /** Runs one attempt. A fault on this side must neither end the process nor stop the event. */
-export async function runGuarded(run: () => MaybePromise<AttemptResult>): Promise<AttemptResult> {
+export async function runGuarded(run: () => MaybePromise<Ended>): Promise<Ended> {
   try {
     return await run()
   } catch (error) {

@@ -266,3 +266,75 @@ describe('leases', () => {
     expect((await receiver.stats()).oldestPendingMs).toBe(39_998)
   })
 })
+
+describe('a handler begins only under a lease that is known to hold', () => {
+  /** `b` waits for `a`, which runs until its gate opens. */
+  async function waiting(options: object = {}) {
+    const store = storeThat()
+    const watched = watch({ store, concurrency: 1, handlerTimeout: '1h', ...options })
+    const gate = deferred()
+    const begun: string[] = []
+    watched.receiver.on('*', async ({ id }) => {
+      begun.push(id)
+      if (id === 'a') await gate.promise
+    })
+    void watched.send({ id: 'a' })
+    await settle()
+    const second = watched.send({ id: 'b' })
+    await settle()
+    return { ...watched, store, gate, begun, second }
+  }
+
+  it('without a call of the store, if nothing was slow', async () => {
+    const { store, gate, begun } = await waiting()
+    await advance(19_999)
+    gate.resolve()
+    await settle()
+    expect(begun).toEqual(['a', 'b'])
+    expect(store.extend).not.toHaveBeenCalled()
+  })
+
+  it('after a renewal, if the machine was suspended', async () => {
+    const { store, gate, begun } = await waiting()
+    vi.setSystemTime(Date.now() + 30_001)
+    gate.resolve()
+    await settle()
+    expect(begun).toEqual(['a', 'b'])
+    expect(store.extend).toHaveBeenCalledTimes(1)
+  })
+
+  it('and not while the store cannot renew it: an acknowledged event waits, and that counts as no attempt', async () => {
+    const { store, gate, begun, seen } = await waiting()
+    store.extend.mockImplementation(() => Promise.reject(new Error('down')))
+    await advance(31_000)
+    gate.resolve()
+    await advance(5000)
+    expect(begun).toEqual(['a'])
+    store.extend.mockImplementation(store.inner.extend)
+    await advance(1000)
+    expect(begun).toEqual(['a', 'b'])
+    expect(of(seen, 'attempt_started').map(({ attempt }) => attempt)).toEqual([1, 1])
+  })
+
+  it('and never, if another process has it meanwhile', async () => {
+    const { store, gate, begun, seen } = await waiting()
+    const [key, token] = store.claim.mock.calls[1] as [string, string, unknown]
+    void store.inner.release(key, token)
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    vi.setSystemTime(Date.now() + 30_001)
+    gate.resolve()
+    await settle()
+    expect(begun).toEqual(['a'])
+    expect(of(seen, 'lease_lost')).toMatchObject([{ id: 'b' }])
+  })
+
+  it("and the sender keeps an event that it cannot begin, with acknowledge: 'after-processing'", async () => {
+    const { store, gate, begun, second } = await waiting({ acknowledge: 'after-processing' })
+    store.extend.mockImplementation(() => Promise.reject(new Error('down')))
+    vi.setSystemTime(Date.now() + 30_001)
+    gate.resolve()
+    await settle()
+    expect(await second).toMatchObject({ status: 503 })
+    expect(begun).toEqual(['a'])
+  })
+})

@@ -1,5 +1,6 @@
 import { letProcessEnd } from '../../lib/let-process-end.ts'
 import { createTokens } from '../../lib/tokens.ts'
+import { StoreLease } from '../store-lease.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 
@@ -18,7 +19,7 @@ const SLOW_ROUND_MS = 5000
 
 /** Renews every lease of this process at a third of its duration, while there are any. */
 export class LeaseRenewal {
-  readonly newToken: () => string = createTokens()
+  readonly #newToken = createTokens()
   readonly #parts: LeaseRenewalParts
   readonly #intervalMs: number
   /** Set while a round is pending or running. */
@@ -30,6 +31,12 @@ export class LeaseRenewal {
   constructor(parts: LeaseRenewalParts) {
     this.#parts = parts
     this.#intervalMs = parts.leaseMs / 3
+  }
+
+  /** Creates the lease of a new entry. Its claim must follow at once. */
+  create(key: string): StoreLease {
+    const { store, leaseMs } = this.#parts
+    return new StoreLease({ store, key, leaseMs, newToken: this.#newToken })
   }
 
   /** Schedules the renewal of a new lease, taken at the given monotonic time. */
@@ -73,33 +80,7 @@ export class LeaseRenewal {
   }
 
   async #renew(entry: Entry): Promise<void> {
-    if (entry.phase !== 'held') return
-    const { store, leaseMs, onLost } = this.#parts
-    const askedAt = performance.now()
-    const { token } = entry
-    try {
-      const isExtended = await store.extend(entry.key, token, leaseMs)
-      // Another token: an earlier, slow round has taken the lease again.
-      if (isExtended || entry.token !== token || entry.phase !== 'held' || (await this.#takeAgain(entry)))
-        entry.leasedUntil = askedAt + leaseMs
-      else if (entry.phase === 'held') onLost(entry)
-    } catch {
-      // Observed by the guarded store. The lease may expire meanwhile; the next round finds out who owns it.
-    }
-  }
-
-  /**
-   * Returns whether the lease is ours again, or may still be. A lease can vanish without a new owner: the store
-   * restarted empty, or this process was suspended. The new token is stored before the claim: the store may apply a
-   * claim whose reply is lost, and the next round must recognize that lease as ours.
-   */
-  async #takeAgain(entry: Entry): Promise<boolean> {
-    const { store, leaseMs } = this.#parts
-    const token = this.newToken()
-    entry.token = token
-    const claim = await store.claim(entry.key, token, { leaseMs })
-    if (claim.outcome === 'in_flight' || claim.outcome === 'completed') return false
-    if (claim.outcome === 'claimed' && entry.phase === 'finished') await store.release(entry.key, token)
-    return true
+    if (entry.phase === 'held' && (await entry.lease?.renew()) === 'lost' && entry.phase === 'held')
+      this.#parts.onLost(entry)
   }
 }

@@ -8,6 +8,7 @@ import { durationMs } from '../../lib/duration.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
 import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
+import { RecordRetries } from '../record-retries.ts'
 import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
 import { applyResult, beginAttempt, loseLease, MinuteCounts } from './completion.ts'
@@ -88,7 +89,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 }
 
 /** Parts of an inbox before it starts. */
-interface Parts extends Pick<State, 'leaseMs' | 'deadLetters' | 'minutes'> {
+interface Parts extends Pick<State, 'deadLetters' | 'minutes'> {
+  readonly leaseMs: number
   /** The inbox's own ids, or the user's store. */
   readonly ids: DedupeStore | SeenIds
 }
@@ -136,7 +138,7 @@ function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy):
       },
     }),
     leases: store instanceof SeenIds ? undefined : new LeaseRenewal({ entries, store, leaseMs, onLost }),
-    leaseMs,
+    recordRetries: new RecordRetries(),
     deadLetters,
     minutes,
     sequence: 0,

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { AttemptResult } from '../inbox.ts'
 import type { Entry } from './entry.ts'
 import { PerRequestScheduler } from './per-request-scheduler.ts'
 import { QueueingScheduler } from './queueing-scheduler.ts'
@@ -18,7 +17,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
     ],
     ['rejects', () => Promise.reject(fault)],
   ])('retries an event whose attempt %s, and runs others', async (_, fail) => {
-    const applied: [string, AttemptResult][] = []
+    const applied: [string, unknown][] = []
     const scheduler = new Scheduler({
       policy: { concurrency: 1, handlerTimeoutMs: 1000 },
       run: ({ delivery }) => (delivery.id === 'faulty' ? fail() : { outcome: 'completed' }),

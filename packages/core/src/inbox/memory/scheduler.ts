@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AcceptResult } from '../accept-result.ts'
-import type { AttemptResult, ProcessingPolicy } from '../inbox.ts'
-import type { Entry } from './entry.ts'
+import type { ProcessingPolicy } from '../inbox.ts'
+import type { Ended, Entry } from './entry.ts'
 
 /** Decides when attempts start. Owns the retry timer of an entry. */
 export interface Scheduler {
@@ -25,7 +25,7 @@ export interface Scheduler {
 export interface SchedulerParts {
   readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'handlerTimeoutMs'>
   /** Runs one attempt. Should neither throw nor reject; if it does, the event is attempted again. */
-  readonly run: (entry: Entry) => MaybePromise<AttemptResult>
+  readonly run: (entry: Entry) => MaybePromise<Ended>
   /** Called when an attempt has ended. Does not throw. */
-  readonly apply: (result: AttemptResult, entry: Entry) => void
+  readonly apply: (result: Ended, entry: Entry) => void
 }

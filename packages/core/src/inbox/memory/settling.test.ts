@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { advance, deferred, of, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
 import { watch } from '../../../../../test/support/receiving.ts'
 import { NonRetryableError, RetryAfterError } from '../../errors/errors.ts'
+import { memoryInbox } from './memory-inbox.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -198,7 +199,7 @@ describe("acknowledge: 'after-processing'", () => {
     const closed = receiver.close({ timeout: '3s' })
     await advance(3000)
     expect(await reply).toMatchObject({ status: 503, code: 'handler_deferred' })
-    expect(await closed).toEqual({ lost: 0 })
+    expect(await closed).toEqual({ lost: 0, cut: 1 })
     expect(signals[0]?.aborted).toBe(true)
     expect(store.release).toHaveBeenCalledTimes(1)
     expect(await receiver.deadLetters.list()).toEqual([])
@@ -263,7 +264,7 @@ describe('a store that fails', () => {
     expect(of(seen, 'completion_lost')).toMatchObject([{ id: 'evt_1', error: { message: 'down' } }])
     expect(await receiver.stats()).toMatchObject({ pending: 0 })
     const asked = store.complete.mock.calls.length
-    expect(asked).toBe(8)
+    expect(asked).toBe(17)
     await advance(60_000)
     expect(store.complete).toHaveBeenCalledTimes(asked)
   })
@@ -287,18 +288,36 @@ describe('a store that fails', () => {
     expect(of(seen, 'completion_lost')).toEqual([])
   })
 
-  it('to complete does not delay the drain', async () => {
-    const store = storeThat({ complete: () => Promise.reject(new Error('down')) })
-    const { receiver, send, seen } = watch({ store })
+  it('to complete while draining is tried again until the drain ends, whatever is left of the lease', async () => {
+    const store = storeThat()
+    const { receiver, send, seen } = watch({ inbox: memoryInbox({ store, lease: '1s' }) })
+    store.complete.mockImplementation(() => Promise.reject(new Error('down')))
     const gate = deferred()
     receiver.on('*', () => gate.promise)
     await send()
     await settle()
-    const closed = receiver.close()
+    const closed = receiver.close({ timeout: '10s' })
     gate.resolve()
-    await settle()
+    await advance(9000)
+    store.complete.mockImplementation(store.inner.complete)
+    await advance(1000)
     expect(await closed).toEqual({ lost: 0 })
+    expect(of(seen, 'completion_lost')).toEqual([])
+  })
+
+  it('to complete until the drain ends is reported, and the drain counts it as cut', async () => {
+    const store = storeThat({ complete: () => Promise.reject(new Error('down')) })
+    const { receiver, send, seen, logger } = watch({ store })
+    await send()
+    await settle()
+    const closed = receiver.close({ timeout: '3s' })
+    await advance(2999)
+    expect(of(seen, 'completion_lost')).toEqual([])
+    await advance(1300)
+    expect(await closed).toEqual({ lost: 0, cut: 1 })
     expect(of(seen, 'completion_lost')).toHaveLength(1)
+    const over = logger.lines.find(({ fields }) => fields['code'] === 'drain_over')
+    expect(over).toMatchObject({ level: 'warn', fields: { cut: 1 } })
   })
 
   it('to complete, because another process owns the event, is reported', async () => {

@@ -1,6 +1,7 @@
 import type { MinuteCount } from '../browse.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { ProcessEvent, ProcessingPolicy } from '../inbox.ts'
+import type { RecordRetries } from '../record-retries.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
@@ -23,7 +24,7 @@ export interface State {
     add(what: 'received' | 'handled' | 'deadLettered'): void
     list(): readonly MinuteCount[]
   }
-  readonly leaseMs: number
+  readonly recordRetries: RecordRetries
   /** Unfinished events by key, oldest first. */
   readonly entries: Map<string, Entry>
   /** Total size of the bodies in `entries`. */

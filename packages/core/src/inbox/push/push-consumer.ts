@@ -11,8 +11,9 @@ import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { toStoredFingerprint } from '../memory/entry.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
+import { RecordRetries } from '../record-retries.ts'
+import { StoreLease } from '../store-lease.ts'
 import { type Envelope, readEnvelope, writeEnvelope } from './envelope.ts'
-import { LeaseKeeper } from './lease-keeper.ts'
 import type { Publication, PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
 
 export interface PushConsumerParts {
@@ -29,6 +30,8 @@ type Later = Exclude<AttemptResult, { outcome: 'completed' | 'dead' }>
 const DONE: PushOutcome = { outcome: 'done' }
 /** Delay of redeliveries while the id store or the engine fails. */
 const UNAVAILABLE_MS = 30_000
+/** Time for which an event's runs are counted: no engine keeps a message for longer than 14 days. */
+const COUNT_FOR_MS = 1_209_600_000
 const MOST_UNAVAILABLE_MS = 900_000
 /**
  * Number of processes that may fail to read a message from a later release before it becomes a dead letter. Until then it
@@ -37,9 +40,8 @@ const MOST_UNAVAILABLE_MS = 900_000
 const MAX_LATER_VERSION = 5
 /** Maximum length of the error text in a dead letter. */
 const MAX_REASON = 1000
-/** Time for withdrawn attempts to end. */
-const GRACE_MS = 1000
-const FIRST_COMPLETION_DELAY_MS = 250
+/** Time for withdrawn attempts to end, and for the last tries to remember handled events. */
+const GRACE_MS = 1200
 
 /** Returns the group in which the engine keeps events in order. */
 export function groupOf({ order, key }: Delivery): string {
@@ -57,6 +59,7 @@ export function groupOf({ order, key }: Delivery): string {
 export class PushConsumer {
   readonly #parts: PushConsumerParts
   readonly #newToken = createTokens()
+  readonly #recordRetries = new RecordRetries()
   readonly #running = new Set<Promise<PushOutcome>>()
   readonly #attempts = new Set<Attempt>()
   #isDraining = false
@@ -107,6 +110,7 @@ export class PushConsumer {
   /** Waits for running attempts, then withdraws the rest. Their messages go back. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true
+    this.#recordRetries.drain(timeoutMs)
     const ended = Promise.all(this.#running)
     if (await settlesWithin(ended, timeoutMs)) return
     for (const attempt of this.#attempts) attempt.abort(ABORT.drained())
@@ -118,35 +122,52 @@ export class PushConsumer {
     store: GuardedStore,
     { deliveries }: PushMessage,
   ): Promise<PushOutcome> {
-    const { leaseMs, policy, run } = this.#parts
     const { delivery } = envelope
-    const lease = new LeaseKeeper({ store, key: delivery.key, leaseMs, newToken: this.#newToken })
-    const claim = await lease.claim()
+    const lease = this.#leaseOf(delivery.key, store)
+    const claim = await claimOf(lease)
     if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
     const { runs = NO_RUNS } = claim
+    // A handler begins only under a lease that is known to hold.
+    if (lease.isPastHalf() && ((await lease.renew()) !== 'held' || lease.isPastHalf())) {
+      await lease.release(runs)
+      return this.#again(envelope, this.#outageMs(deliveries))
+    }
     // The drain may have begun meanwhile.
     if (this.#isDraining) {
       await lease.release(runs)
       return this.#again(envelope, 0)
     }
     const attempt = attemptAfter(envelope, runs)
-    lease.keep(() => {
-      policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
-      attempt.abort(ABORT.leaseLost())
-    })
-    this.#attempts.add(attempt)
-    let result: AttemptResult
-    try {
-      result = await run(delivery, attempt)
-    } finally {
-      this.#attempts.delete(attempt)
-      lease.stop()
-    }
+    const result = await this.#runUnder(lease, delivery, attempt)
     if (result.outcome === 'completed') return this.#complete(delivery, lease)
     if (result.outcome === 'dead') return this.#bury(envelope, result, { attempt, runs, lease })
     const ended = endedAttempts(envelope, runs, attempt, result)
     await lease.release(attempt.decision === 'run' ? { lapses: 0, attempts: ended } : runs)
     return this.#again({ ...envelope, attempts: ended }, this.#delayAfter(result, attempt))
+  }
+
+  #leaseOf(key: string, store: GuardedStore): StoreLease {
+    const { leaseMs } = this.#parts
+    return new StoreLease({ store, key, leaseMs, newToken: this.#newToken, countForMs: COUNT_FOR_MS })
+  }
+
+  /** Runs an attempt, and renews its lease at a third of its duration meanwhile. */
+  async #runUnder(lease: StoreLease, delivery: Delivery, attempt: Attempt): Promise<AttemptResult> {
+    const { leaseMs, policy, run } = this.#parts
+    const renew = async (): Promise<void> => {
+      if ((await lease.renew()) !== 'lost' || !this.#attempts.has(attempt)) return
+      clearInterval(timer)
+      policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
+      attempt.abort(ABORT.leaseLost())
+    }
+    const timer = setInterval(() => void renew(), leaseMs / 3)
+    this.#attempts.add(attempt)
+    try {
+      return await run(delivery, attempt)
+    } finally {
+      this.#attempts.delete(attempt)
+      clearInterval(timer)
+    }
   }
 
   /** Handles a message whose lease was not granted: nothing runs here. */
@@ -185,23 +206,24 @@ export class PushConsumer {
   }
 
   /** Retries until the id is remembered: until then, only the lease keeps a redelivery from running again. */
-  async #complete(delivery: Delivery, lease: LeaseKeeper): Promise<PushOutcome> {
+  async #complete(delivery: Delivery, lease: StoreLease): Promise<PushOutcome> {
     const { policy } = this.#parts
     const completion = {
       retentionMs: policy.retentionMs,
       fingerprint: toStoredFingerprint(delivery.fingerprint),
     }
-    for (let delayMs = FIRST_COMPLETION_DELAY_MS; ; delayMs *= 2) {
+    for (let failures = 1; ; failures++) {
       try {
-        if (!(await lease.complete(completion))) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
+        const isOurs = await lease.complete(completion)
+        lease.end()
+        if (!isOurs) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
         return DONE
       } catch (error) {
-        if (this.#isDraining || lease.endsWithin(delayMs)) {
-          policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
-          return DONE
-        }
+        if (await this.#recordRetries.next(failures, lease.remaining())) continue
+        lease.end()
+        policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
+        return DONE
       }
-      await new Promise(resolve => setTimeout(resolve, delayMs))
     }
   }
 
@@ -231,7 +253,7 @@ export class PushConsumer {
       attempt,
       runs,
       lease,
-    }: { readonly attempt: Attempt; readonly runs: RunCount; readonly lease: LeaseKeeper },
+    }: { readonly attempt: Attempt; readonly runs: RunCount; readonly lease: StoreLease },
   ): Promise<PushOutcome> {
     const outcome = await this.#keepLetter(envelope, result, attempt)
     const kept = attempt.decision === 'run' ? { lapses: 0, attempts: attempt.number } : runs
@@ -283,9 +305,8 @@ export class PushConsumer {
   /** Returns whether another process is to try to read a message. The store counts those that could not. */
   async #mayGoBack(id: string, store: GuardedStore): Promise<boolean> {
     const key = await platform.hashText(`message:${id}`)
-    const { leaseMs } = this.#parts
-    const lease = new LeaseKeeper({ store, key, leaseMs, newToken: this.#newToken })
-    const claim = await lease.claim()
+    const lease = this.#leaseOf(key, store)
+    const claim = await claimOf(lease)
     if (claim?.outcome !== 'claimed') return true
     const read = (claim.runs?.attempts ?? 0) + 1
     const isLast = read >= MAX_LATER_VERSION
@@ -360,4 +381,13 @@ function endedAttempts(
   if (outcome !== 'retry') return begun
   const isWithdrawn = abortReason?.code === 'lease_lost' || abortReason?.code === 'drain_timeout'
   return isWithdrawn ? begun : number
+}
+
+/** Claims the lease. `undefined` if the store fails, which the guarded store observes. */
+async function claimOf(lease: StoreLease): Promise<Claim | undefined> {
+  try {
+    return await lease.claim()
+  } catch {
+    return undefined
+  }
 }

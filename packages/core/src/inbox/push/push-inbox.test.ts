@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eventBody, recordingLogger, SECRET, signedRequest } from '../../../../../test/support/receiving.ts'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Observation } from '../../observe/observation.ts'
@@ -417,6 +417,88 @@ describe('close', () => {
     await receiver.close({ timeout: '1ms' })
     expect(await consuming).toEqual({ outcome: 'done' })
     expect(readEnvelope(published[1]!.message)).toMatchObject({ attempts: 0 })
+  })
+})
+
+describe('a lease', () => {
+  /** A store whose claims are slow: the machine was suspended meanwhile. */
+  function suspended(about: Partial<DedupeStore> = {}): DedupeStore {
+    const store = memoryStore()
+    return {
+      ...store,
+      claim(...given) {
+        const claim = store.claim(...given)
+        vi.setSystemTime(Date.now() + 30_001)
+        return claim
+      },
+      ...about,
+    }
+  }
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('of which more than half has passed is renewed before a handler begins', async () => {
+    const extend = vi.fn(async () => true)
+    const { send, consume, attempts } = setup({}, { store: suspended({ extend }) })
+    await send()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect([attempts, extend.mock.calls.length]).toEqual([[1], 1])
+  })
+
+  it('that cannot be renewed then sends the message back as it was', async () => {
+    const { send, consume, attempts, published } = setup(
+      {},
+      { store: suspended({ extend: async () => Promise.reject(new Error('down')) }) },
+    )
+    await send()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(attempts).toEqual([])
+    expect(published[1]).toMatchObject({ message: published[0]!.message, delayMs: 30_000 })
+  })
+
+  it('does not end an attempt if it vanished and the store has no room', async () => {
+    const store = memoryStore()
+    const claims: string[] = []
+    const full: DedupeStore = {
+      ...store,
+      extend: () => false,
+      claim(key, token, options) {
+        claims.push(token)
+        return claims.length === 1 ? store.claim(key, token, options) : { outcome: 'full' }
+      },
+    }
+    const { send, consume, handler, kinds } = setup({}, { store: full, leaseMs: 30 })
+    handler.mockImplementationOnce(() => vi.waitFor(() => expect(claims.length).toBeGreaterThan(2)))
+    await send()
+    expect(await consume(0)).toEqual({ outcome: 'done' })
+    expect(kinds()).not.toContain('attempt_withdrawn')
+    expect(kinds()).toContain('completed')
+  })
+})
+
+describe('a completion', () => {
+  it('that the store refuses while draining is tried again until the drain ends', async () => {
+    const store = memoryStore()
+    let isDown = true
+    const failing: DedupeStore = {
+      ...store,
+      complete: (...given) => (isDown ? Promise.reject(new Error('down')) : store.complete(...given)),
+    }
+    const { send, consume, receiver, handler, kinds } = setup({}, { store: failing, leaseMs: 100 })
+    let end = (): void => {}
+    handler.mockReturnValueOnce(new Promise<void>(resolve => (end = resolve)))
+    await send()
+    const consuming = consume(0)
+    await vi.waitFor(() => expect(handler).toHaveBeenCalled())
+    const closing = receiver.close({ timeout: '20s' })
+    end()
+    await vi.waitFor(() => expect(kinds().filter(kind => kind === 'store_down')).toHaveLength(3))
+    isDown = false
+    expect([await consuming, await closing]).toEqual([{ outcome: 'done' }, { lost: 0 }])
+    expect(kinds()).not.toContain('completion_lost')
   })
 })
 

@@ -10,6 +10,7 @@ import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
 import { DeadLetters } from './dead-letters.ts'
 import type { Ordering } from './ordering.ts'
+import type { Settle } from './settle.ts'
 
 // `seq` grows with the time of arrival; a redriven row gets a new one. Only the rows contain the time. perf: note 25.
 const first = (where: string): string =>
@@ -46,6 +47,7 @@ const WRITES: readonly Query['kind'][] = [
   'discard-many',
   'forget',
   'publish',
+  'renew',
 ]
 
 /** Returns whether a query needs a transaction. */
@@ -53,19 +55,21 @@ export function isWrite({ kind }: Query): boolean {
   return WRITES.includes(kind)
 }
 
-/** Queries by operators, and the board that processes share. */
+/** Queries by operators, the board that processes share, and renewals of single leases. */
 export class Queries {
   readonly #counts: Counts
   readonly #deadLetters: DeadLetters
   readonly #browse: Browse
   readonly #board: Board
+  readonly #settle: Settle
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
+  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts, settle: Settle) {
     this.#counts = counts
+    this.#settle = settle
     this.#deadLetters = new DeadLetters(database, ordering, counts)
     this.#browse = new Browse(database)
     this.#board = new Board(database, counts)
@@ -107,6 +111,8 @@ export class Queries {
         return this.#find(query, now)
       case 'throughput':
         return this.#counts.minutes(now)
+      case 'renew':
+        return this.#settle.renew(query.lease, query.leaseMs, now)
       case 'publish':
         this.#board.publish(query.own)
         return true
