@@ -148,7 +148,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'adapter-suite/wire': ['requests', 'adapter-suite'],
     'inbox-suite': ['lib', 'inbox-suite/cases', 'inbox-suite/process'],
     'inbox-suite/process': ['inbox-suite'],
-    'inbox-suite/cases': ['lib', 'inbox-suite'],
+    'inbox-suite/cases': ['lib', 'requests', 'inbox-suite'],
     'store-suite': ['lib', 'store-suite/cases'],
     'store-suite/cases': ['lib', 'store-suite'],
     '.': ['lib', 'requests', 'sender', 'receiver'],

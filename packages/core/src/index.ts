@@ -42,7 +42,7 @@ export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './f
 export { health } from './health/health.ts'
 export type { BodyLimits, HeaderSource, ReadBody, WebhookReply, WebhookRequest } from './http/request.ts'
 export type { DedupeStore } from './inbox/dedupe-store.ts'
-export type { Delivery, SerialOrder } from './inbox/delivery.ts'
+export type { Delivery, SerializeBy, SerializeContext, SerialOrder } from './inbox/delivery.ts'
 export type { DeadLetter, DrainReport, Inbox, InboxStats, ListOptions } from './inbox/inbox.ts'
 export { type MemoryInboxOptions, memoryInbox } from './inbox/memory/memory-inbox.ts'
 export { type MemoryStoreOptions, memoryStore } from './inbox/memory/memory-store.ts'

@@ -26,6 +26,27 @@ export interface Attempt {
    * added.
    */
   onAbort(listener: (reason: AckhookError) => void): void
+  /**
+   * Calls `listener` if the inbox withdraws the attempt after its time limit, while handlers that ignore their signal
+   * still run. Only one listener, the worker's.
+   */
+  onGivenAway(listener: () => void): void
+}
+
+const MIN_OVERRUN_MS = 60_000
+const MAX_OVERRUN_MS = 3_600_000
+
+/**
+ * Returns how long after their time limit handlers that ignore their signal keep their event: its turn, its lease and its
+ * slot. After that another attempt may run beside them.
+ */
+export function maxOverrunMs(handlerTimeoutMs: number): number {
+  return Math.min(MAX_OVERRUN_MS, Math.max(MIN_OVERRUN_MS, 10 * handlerTimeoutMs))
+}
+
+/** Returns whether the attempt failed because of its time limit. */
+export function isTimedOut({ abortReason }: Pick<Attempt, 'abortReason'>): boolean {
+  return abortReason?.code === 'handler_timeout'
 }
 
 /** Creates an attempt whose `AbortSignal` is created only when a handler reads it; most never do. */
@@ -47,6 +68,7 @@ class LazyAttempt implements Attempt {
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
   #listeners: ((reason: AckhookError) => void)[] | undefined
+  #giveAway: (() => void) | undefined
 
   constructor(number: number, decision: CrashDecision, routingToken: number, abandonReason: string) {
     this.number = number
@@ -64,7 +86,10 @@ class LazyAttempt implements Attempt {
   }
 
   abort(reason: AckhookError): void {
-    if (this.abortReason !== undefined) return
+    if (this.abortReason !== undefined) {
+      this.#giveAway?.()
+      return
+    }
     this.abortReason = reason
     this.#controller?.abort(reason)
     for (const listener of this.#listeners ?? []) listener(reason)
@@ -74,6 +99,10 @@ class LazyAttempt implements Attempt {
     if (this.abortReason !== undefined) listener(this.abortReason)
     else if (this.#listeners === undefined) this.#listeners = [listener]
     else this.#listeners.push(listener)
+  }
+
+  onGivenAway(listener: () => void): void {
+    this.#giveAway = listener
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
-import { createDeliveryFactory, type DeliveryParts, eventKey } from './delivery.ts'
+import { createDeliveryFactory, type DeliveryParts, eventKey, serialKey } from './delivery.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', data: {} }
 const body = new TextEncoder().encode('{}')
@@ -99,4 +99,11 @@ it('keeps the headers’ trace context, or the one that the observer prefers', a
 it('has no trace context for an invalid header', async () => {
   const headers = { traceparent: 'x', tracestate: 'vendor=1' }
   expect(await createDeliveryFactory(plain)(event, body, { headers, context: 0 })).not.toHaveProperty('trace')
+})
+
+it('gives different pairs of namespace and key different ordering keys, and none a namespace adds nothing to', () => {
+  const parts = ['', 'a', 'k', '\u001f', '\u001e', '\u001e1', '\u001fk', 'a\u001fk']
+  const pairs = parts.flatMap(namespace => parts.map(key => serialKey(namespace, key)))
+  expect(new Set(pairs).size).toBe(pairs.length)
+  expect(serialKey('', 'cnv_1')).toBe('cnv_1')
 })

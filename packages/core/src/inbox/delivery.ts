@@ -34,8 +34,18 @@ export interface Delivery {
   readonly trace?: TraceContext
 }
 
+/** What `serializeBy` knows about an event besides the event itself. */
+export interface SerializeContext {
+  /** The namespace the event arrived under; empty when none is configured. Keys of two namespaces never meet. */
+  readonly namespace: string
+}
+
+/** The option `serializeBy`. */
+export type SerializeBy = (event: WebhookEvent, context: SerializeContext) => string | null | undefined
+
 /** Key from the option `serializeBy`: events of one key run one at a time. */
 export interface SerialOrder {
+  /** Includes the namespace: see {@link serialKey}. */
   readonly key: string
   /** The event's `created_at` in milliseconds since the epoch, or its arrival time if that is invalid. */
   readonly createdAt: number
@@ -48,7 +58,7 @@ export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id'
 
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
-  readonly serializeBy: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly serializeBy: SerializeBy | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
   /** Derives the trace context to keep from the one in the headers. Called in the request's async context. */
@@ -65,7 +75,7 @@ export type CreateDelivery<Context> = (
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
   return (event, body, { headers, context, waitUntil }) => {
     const namespace = namespaceOf(parts, context)
-    const order = orderOf(parts, event)
+    const order = orderOf(parts, event, namespace)
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
     const traceparent = headerOf(headers, 'traceparent')
     const incoming = traceparent && traceContext(traceparent, headerOf(headers, 'tracestate'))
@@ -108,13 +118,29 @@ function namespaceOf<Context>({ namespace }: DeliveryParts<Context>, context: Co
 function orderOf<Context>(
   { serializeBy, clock }: DeliveryParts<Context>,
   event: WebhookEvent,
+  namespace: string,
 ): SerialOrder | undefined {
-  const key: unknown = serializeBy?.(event)
+  const key: unknown = serializeBy?.(event, { namespace })
   // `null`, as in data without a value, means no key: one key for all such events would serialize them.
   if (key === undefined || key === null) return undefined
   if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
   const createdAt = Date.parse(event.created_at)
-  return { key, createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
+  return { key: serialKey(namespace, key), createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
+}
+
+/** Begins a key that includes its namespace, and ends the namespace. */
+const UNIT = '\u001f'
+/** Escapes {@link UNIT} and itself in a namespace. */
+const ESCAPE = '\u001e'
+
+/**
+ * Returns the ordering key of an event. Different pairs of namespace and key give different texts. Without a namespace it
+ * is the user's own key, as in earlier versions, unless that begins with {@link UNIT}.
+ */
+export function serialKey(namespace: string, key: string): string {
+  if (namespace === '' && !key.startsWith(UNIT)) return key
+  const escaped = namespace.replaceAll(ESCAPE, `${ESCAPE}0`).replaceAll(UNIT, `${ESCAPE}1`)
+  return `${UNIT}${escaped}${UNIT}${key}`
 }
 
 /** Refuses a wrong type from a user's function. Converting it could turn two keys into one. */

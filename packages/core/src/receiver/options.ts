@@ -2,9 +2,10 @@ import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
-import type { EventSchemas, WebhookEvent } from '../events/event-types.ts'
+import type { EventSchemas } from '../events/event-types.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { type DedupeStore, isStore } from '../inbox/dedupe-store.ts'
+import type { SerializeBy } from '../inbox/delivery.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
@@ -72,9 +73,10 @@ export interface ReceiverOptions<
   readonly namespace?: (string | ((context: Context) => string)) | undefined
   /**
    * Runs events of one key (say, a conversation) one at a time, the oldest waiting one first. Without a key
-   * (`undefined` or `null`), an event waits for no other.
+   * (`undefined` or `null`), an event waits for no other. Each namespace has keys of its own. Handlers that ignore their
+   * signal keep the turn after `handlerTimeout`: for ten times as long, at least a minute and at most an hour.
    */
-  readonly serializeBy?: ((event: WebhookEvent) => string | null | undefined) | undefined
+  readonly serializeBy?: SerializeBy | undefined
   /** Overrides for parts that the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
   /** A Standard Schema for the data of each type. An event that does not match gets 422. */

@@ -1,9 +1,10 @@
-import { describe, expect, it, vi } from 'vitest'
+import { once } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { AckhookError, NonRetryableError, RetryAfterError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
-import { ABORT, createAttempt } from '../inbox/attempt.ts'
+import { ABORT, createAttempt, maxOverrunMs } from '../inbox/attempt.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Observation } from '../observe/observation.ts'
 import { HandlerRegistry } from './handler-registry.ts'
@@ -394,16 +395,74 @@ describe('an attempt that fails', () => {
 
   it('by its timeout aborts the handler’s signal', async () => {
     const { process, handlers } = worker({ handlerTimeoutMs: 20 })
-    let signal: AbortSignal | undefined
-    handlers.add('a.b', (_event, context) => {
-      signal = context.signal
-      return new Promise(() => {})
-    })
+    handlers.add('a.b', (_event, { signal }) => once(signal, 'abort'))
     expect(await process(delivery, createAttempt(1))).toMatchObject({
       outcome: 'retry',
       error: { code: 'handler_timeout' },
     })
-    expect(signal?.aborted).toBe(true)
+  })
+})
+
+describe('handlers that outlive their time limit', () => {
+  /** An attempt that has timed out, while a handler of two still runs. */
+  async function overrun() {
+    vi.useFakeTimers()
+    const { process, handlers, seen, logger } = worker({ handlerTimeoutMs: 1000 })
+    let end = (): void => {}
+    handlers.add('a.b', () => new Promise<void>(resolve => (end = resolve)))
+    handlers.add('a.b', (_event, { signal }) => once(signal, 'abort'))
+    const attempt = createAttempt(1)
+    const ended = vi.fn()
+    const result = Promise.resolve(process(delivery, attempt))
+    void result.then(ended)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(attempt.abortReason).toMatchObject({ code: 'handler_timeout' })
+    expect(seen.map(({ kind }) => kind)).toEqual(['attempt_failed'])
+    return { attempt, ended, result, logger, end: () => end() }
+  }
+  const FAILED = { outcome: 'retry', error: { code: 'handler_timeout' } }
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('keep the event until the last one has ended; the failure is reported at the limit', async () => {
+    const { ended, result, logger, end } = await overrun()
+    await vi.advanceTimersByTimeAsync(59_999)
+    expect(ended).not.toHaveBeenCalled()
+    end()
+    expect(await result).toMatchObject(FAILED)
+    expect(logger.lines.filter(({ level }) => level === 'error')).toEqual([])
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+  })
+
+  it('keep it for a minute at most, if that is longer than ten limits, and that is an error', async () => {
+    const { ended, result, logger } = await overrun()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ended).toHaveBeenCalled()
+    expect(await result).toMatchObject(FAILED)
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        fields: expect.objectContaining({ code: 'handler_overrun', event: 'evt_1' }),
+      }),
+    )
+  })
+
+  it.each([ABORT.leaseLost(), ABORT.drained()])(
+    'give it away at once if the inbox withdraws it: %s',
+    async reason => {
+      const { attempt, result } = await overrun()
+      attempt.abort(reason)
+      expect(await result).toMatchObject(FAILED)
+    },
+  )
+
+  it.each([
+    [1, 60_000],
+    [60_000, 600_000],
+    [3_600_000, 3_600_000],
+  ])('with a limit of %i ms keep it for %i ms at most', (limitMs, mostMs) => {
+    expect(maxOverrunMs(limitMs)).toBe(mostMs)
   })
 })
 

@@ -3,7 +3,7 @@ import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError }
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, HandlerContext, WebhookEvent } from '../events/event-types.ts'
-import { type Attempt, AttemptContext, withTimeout } from '../inbox/attempt.ts'
+import { type Attempt, AttemptContext, isTimedOut, maxOverrunMs, withTimeout } from '../inbox/attempt.ts'
 import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
 import type { Route, RouteOf } from '../inbox/presence.ts'
@@ -71,6 +71,11 @@ class Worker {
   })
   readonly #logUnhandled: (id: string, type: string) => void
   readonly #logReturned: (type: string, value: unknown) => void
+  readonly #maxOverrunMs: number
+  readonly #reportOverrun = onceAMinute((fields: object, more) => {
+    const message = `Handlers still run ${this.#maxOverrunMs / 1000} s after their time limit${more}: they ignore their signal. The event is given away, and its next attempt may run beside them. Pass signal to what they wait for.`
+    this.#parts.logger.error({ code: 'handler_overrun', ...fields }, message)
+  })
 
   constructor(parts: WorkerParts) {
     const { logger, handlerTimeoutMs } = parts
@@ -79,18 +84,43 @@ class Worker {
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
     this.#logUnhandled = createUnhandledLog(parts)
     this.#logReturned = createReturnedLog(logger)
+    this.#maxOverrunMs = maxOverrunMs(handlerTimeoutMs)
   }
 
   async process(running: Running): Promise<AttemptResult> {
     const { attempt } = running
     this.#parts.onAttempt?.()
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
+    const working = this.#attempt(running)
     try {
-      const route = await withTimeout(this.#attempt(running), attempt, this.#timeouts)
+      const route = await withTimeout(working, attempt, this.#timeouts)
       return route === undefined ? this.#completed(running) : await this.#follow(running, route)
     } catch (thrown) {
-      return this.#failed(running, thrown)
+      const hasBegun = running.startedAt !== undefined
+      const result = await this.#failed(running, thrown)
+      // Reported at the time limit; but while handlers still run, no other attempt may begin.
+      if (hasBegun && isTimedOut(attempt)) await this.#settled(running, working)
+      return result
     }
+  }
+
+  /**
+   * Waits for handlers that outlive their time limit: the inbox keeps the event's lease and turn until this attempt ends.
+   * Bounded, and over at once if the inbox withdraws the attempt: a drain does not wait, and a lost lease is lost.
+   */
+  #settled({ delivery: { id, type }, attempt }: Running, working: Promise<unknown>): Promise<void> {
+    return new Promise(resolve => {
+      const bound = setTimeout(() => {
+        this.#reportOverrun(type, { event: id, type, attempt: attempt.number })
+        resolve()
+      }, this.#maxOverrunMs)
+      const end = (): void => {
+        clearTimeout(bound)
+        resolve()
+      }
+      attempt.onGivenAway(end)
+      working.then(end, end)
+    })
   }
 
   /**

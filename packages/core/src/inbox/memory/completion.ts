@@ -1,6 +1,6 @@
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import { ABORT, createAttempt } from '../attempt.ts'
+import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
 import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
@@ -21,6 +21,7 @@ export function beginAttempt(state: State, entry: Entry): MaybePromise<Ended> {
 function begin(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
+  if (entry.reply !== undefined) replyAtTimeLimit(entry, entry.attempt)
   // A drain ends once nothing runs: an event whose retry has come early waits for no other.
   const isLast = entry.attempts > 1 && state.limit.lastStartAt !== undefined
   return state.run(entry.delivery, entry.attempt, isLast ? OVER : state.limit)
@@ -115,6 +116,13 @@ function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void
   // During a drain, the last attempt starts now.
   if (limit.lastStartAt !== undefined) scheduler.enqueue(entry)
   else scheduler.enqueueAfter(entry, delayMs)
+}
+
+/** The sender does not wait for handlers that ignore their signal. Until they end, its retry gets 503. */
+function replyAtTimeLimit(entry: Entry, attempt: Attempt): void {
+  attempt.onAbort(() => {
+    if (isTimedOut(attempt)) entry.reply?.({ outcome: 'failed' })
+  })
 }
 
 /** Returns the failure to the sender, which got no acknowledgement and retries. The inbox does not. */

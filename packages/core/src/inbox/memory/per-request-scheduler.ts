@@ -1,5 +1,6 @@
 import { platform } from '#platform'
 import type { AcceptResult } from '../accept-result.ts'
+import { isTimedOut, maxOverrunMs } from '../attempt.ts'
 import { type Entry, runGuarded, stopRetryTimer } from './entry.ts'
 import type { Scheduler, SchedulerParts } from './scheduler.ts'
 
@@ -23,6 +24,8 @@ export class PerRequestScheduler implements Scheduler {
   readonly #parts: SchedulerParts
   /** Age in milliseconds beyond which an attempt counts as over, even without a result. */
   readonly #limitMs: number
+  /** Further age for an attempt that has timed out, while its handlers still run. */
+  readonly #maxOverrunMs: number
   /**
    * Monotonic time in milliseconds at which each entry last showed a sign of life; in the future while it waits for a
    * retry.
@@ -37,6 +40,7 @@ export class PerRequestScheduler implements Scheduler {
   constructor(parts: SchedulerParts) {
     this.#parts = parts
     this.#limitMs = parts.policy.handlerTimeoutMs + GRACE_MS
+    this.#maxOverrunMs = maxOverrunMs(parts.policy.handlerTimeoutMs)
   }
 
   get active(): number {
@@ -51,7 +55,9 @@ export class PerRequestScheduler implements Scheduler {
     for (const [entry, lastSeenAt] of this.#lastSeenAt) {
       if (now - lastSeenAt > this.#limitMs) this.#running.delete(entry)
       // Twice, because `onError` and `onDeadLetter` may take as long as the handlers.
-      if (now - lastSeenAt > 2 * this.#limitMs) overdue.push(entry)
+      const isHeld = entry.attempt !== undefined && isTimedOut(entry.attempt)
+      const mostMs = 2 * this.#limitMs + (isHeld ? this.#maxOverrunMs : 0)
+      if (now - lastSeenAt > mostMs) overdue.push(entry)
     }
     return overdue
   }

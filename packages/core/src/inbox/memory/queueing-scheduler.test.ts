@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { advance, deferred, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
-import { watch } from '../../../../../test/support/receiving.ts'
+import { eventBody, signedRequest, watch } from '../../../../../test/support/receiving.ts'
 import { memoryStore } from './memory-store.ts'
 
 beforeEach(() => {
@@ -93,6 +93,48 @@ describe('serializeBy', () => {
     expect(order).toEqual(['a', 'b'])
     await advance(100)
     expect(order).toEqual(['a', 'b', 'c'])
+  })
+
+  it('keeps the turn until handlers that ignore their signal have ended, the event’s own retry included', async () => {
+    const { receiver, send } = watch({
+      serializeBy: () => 'k',
+      handlerTimeout: '1s',
+      retry: { minDelay: '1s', maxDelay: '1s', attempts: 2 },
+    })
+    const steps: string[] = []
+    receiver.on('*', async ({ id }) => {
+      steps.push(`+${id}`)
+      await new Promise(resolve => setTimeout(resolve, 5000))
+      steps.push(`-${id}`)
+    })
+    for (const id of ['1', '2']) await send({ id })
+    for (let second = 0; second < 30; second++) await advance(1000)
+    expect(steps).toEqual(['+1', '-1', '+1', '-1', '+2', '-2', '+2', '-2'])
+  })
+
+  it('does not make events of one namespace wait for those of another', async () => {
+    const namespaces: string[] = []
+    const { receiver } = watch({
+      namespace: (context: unknown) => String(context),
+      serializeBy: (_, { namespace }) => {
+        namespaces.push(namespace)
+        return 'k'
+      },
+    })
+    const order: string[] = []
+    receiver.on('*', ({ id }, { namespace }) => {
+      order.push(`${namespace} ${id}`)
+      return namespace === 'a' ? new Promise(() => {}) : undefined
+    })
+    for (const [namespace, id] of [
+      ['a', '1'],
+      ['a', '2'],
+      ['b', '1'],
+    ] as const)
+      await receiver.handle({ ...signedRequest(eventBody({ id })), context: namespace as never })
+    await settle()
+    expect(order).toEqual(['a 1', 'b 1'])
+    expect(namespaces).toEqual(['a', 'a', 'b'])
   })
 
   it('does not let another event overtake one that waits for its retry', async () => {

@@ -95,7 +95,7 @@ describe('retries', () => {
     const signals: AbortSignal[] = []
     receiver.on('*', (_, { signal }) => {
       signals.push(signal)
-      return new Promise(() => {})
+      return new Promise(resolve => signal.addEventListener('abort', resolve))
     })
     await send()
     await advance(4999)
@@ -111,6 +111,24 @@ describe('retries', () => {
 
 describe("acknowledge: 'after-processing'", () => {
   const after = { acknowledge: 'after-processing' } as const
+
+  it('replies at the time limit, and refuses the retry until handlers that ignore their signal have ended', async () => {
+    const { receiver, send } = watch({ ...after, handlerTimeout: '5s' })
+    const gate = deferred()
+    const handler = vi.fn(() => gate.promise)
+    receiver.on('*', handler)
+    const reply = send()
+    await settle()
+    await advance(5000)
+    expect(await reply).toMatchObject({ status: 500 })
+    expect(await send()).toMatchObject({ status: 503 })
+    gate.resolve()
+    await settle()
+    const again = send()
+    await settle()
+    expect(await again).toMatchObject({ status: 200 })
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
 
   it('returns 200 once the handlers have finished, and remembers the event', async () => {
     const { receiver, send } = watch(after)

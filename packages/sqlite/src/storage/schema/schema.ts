@@ -1,6 +1,6 @@
 import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
-import { AT_ONCE, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
 
 /** Version of {@link TABLES}. Stored in a table, because `user_version` belongs to the application. */
 export const SCHEMA_VERSION = 3
@@ -78,6 +78,27 @@ const TABLES = `
   CREATE TABLE ackhook_schema (version INTEGER NOT NULL) STRICT;
   INSERT INTO ackhook_schema (version) VALUES (${SCHEMA_VERSION});`
 
+/**
+ * Puts the namespace into ordering keys that lack it: those of rows that an earlier release has stored, or still stores
+ * beside this one, whose keys were one for all namespaces. Must equal `serialKey` of core, which this release stores.
+ * Everything else of the schema is as before, so that the earlier release can still open the file.
+ */
+const NAMESPACED = `char(31) || replace(replace(namespace, char(30), char(30) || '0'), char(31), char(30) || '1')
+    || char(31) || order_key`
+const LACKS_NAMESPACE = (row: string): string =>
+  `${row}namespace <> '' AND ${row}order_key IS NOT NULL AND substr(${row}order_key, 1, 1) <> char(31)`
+const IS_HEAD = `state IN (${WAITING}, ${ACTIVE})`
+const KEYS_BY_NAMESPACE = `
+  CREATE TRIGGER ackhook_events_order AFTER INSERT ON ackhook_events WHEN ${LACKS_NAMESPACE('NEW.')} BEGIN
+    UPDATE ackhook_events SET order_key = ${NAMESPACED} WHERE seq = NEW.seq;
+  END;
+  UPDATE ackhook_events SET order_key = ${NAMESPACED} WHERE ${LACKS_NAMESPACE('')};
+  UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE} WHERE seq IN (
+    SELECT seq FROM (SELECT seq, order_key, row_number() OVER (PARTITION BY order_key ORDER BY order_at, seq) AS place
+      FROM ackhook_events WHERE state = ${BEHIND}) AS first
+    WHERE place = 1 AND NOT EXISTS (
+      SELECT 1 FROM ackhook_events AS head WHERE head.order_key = first.order_key AND head.${IS_HEAD}));`
+
 /** Upgrade from version 1, in which a redrive moved the body too. */
 const TO_2 = `
   ALTER TABLE ackhook_events ADD COLUMN body_seq INTEGER;
@@ -99,7 +120,8 @@ export function createSchema(database: SqliteDatabase): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     // Another process may have done it while this one waited for the lock.
-    if (!isCurrent(database)) database.exec(changesFrom(readVersion(database)))
+    if (!isCurrentVersion(database)) database.exec(changesFrom(readVersion(database)))
+    if (!hasKeysByNamespace(database)) database.exec(KEYS_BY_NAMESPACE)
     database.exec('COMMIT')
   } catch (error) {
     rollback(database)
@@ -125,6 +147,15 @@ export function hasSchema(database: SqliteDatabase): boolean {
 }
 
 function isCurrent(database: SqliteDatabase): boolean {
+  return isCurrentVersion(database) && hasKeysByNamespace(database)
+}
+
+function hasKeysByNamespace(database: SqliteDatabase): boolean {
+  const found = "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'ackhook_events_order'"
+  return database.prepare(found).get() !== undefined
+}
+
+function isCurrentVersion(database: SqliteDatabase): boolean {
   const version = readVersion(database)
   if (version === undefined || version <= SCHEMA_VERSION) return version === SCHEMA_VERSION
   throw new FaultError({

@@ -1,6 +1,7 @@
-import type { SerialOrder } from '@ackhook/core'
+import { createReceiver, type Inbox, type SerialOrder } from '@ackhook/core'
 import { until } from '../../lib/until.ts'
-import { expectEqual, pause } from '../expect.ts'
+import { signedRequest } from '../../requests/signed-request.ts'
+import { expectEqual, expectThat, pause } from '../expect.ts'
 import { COMPLETED, DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
@@ -100,6 +101,27 @@ export const orderCases: readonly InboxCase[] = [
   ),
 
   inboxCase(
+    'order-overrun',
+    'a key is taken until handlers that outlive their time limit have ended, and not in another namespace',
+    async ({ create }) => {
+      const steps: string[] = []
+      const { receiver, send } = overrunning(await create(), steps)
+      try {
+        await receiver.start()
+        for (const id of ['1', '2']) await send('a', id)
+        await send('b', '3')
+        await until(() => steps.filter(step => step.startsWith('-')).length === 6, 'every attempt has ended')
+      } finally {
+        await receiver.close({ timeout: '5s' })
+      }
+      const ofOne = steps.filter(step => !step.endsWith('3'))
+      expectEqual(ofOne, ['+1', '-1', '+1', '-1', '+2', '-2', '+2', '-2'], 'the steps of one key')
+      expectThat(steps.indexOf('+3') < steps.indexOf('-2'), 'an event of another namespace ran meanwhile')
+    },
+    ['serialize'],
+  ),
+
+  inboxCase(
     'order-redrive',
     'a redriven dead letter keeps its key, and its place among the waiting events',
     async ({ start }) => {
@@ -125,3 +147,32 @@ export const orderCases: readonly InboxCase[] = [
     ['serialize'],
   ),
 ]
+
+const SECRET = 'a secret of at least 32 characters'
+
+/** A receiver with one ordering key, whose handlers ignore their signal and outlive their time limit. */
+function overrunning(inbox: Inbox, steps: string[]) {
+  const receiver = createReceiver<Record<never, never>, string>({
+    secret: SECRET,
+    inbox,
+    namespace: context => context,
+    serializeBy: () => 'cnv_1',
+    handlerTimeout: '50ms',
+    retry: { attempts: 2, minDelay: '10ms', maxDelay: '10ms' },
+    logger: { info() {}, warn() {}, error() {} },
+  })
+  receiver.on('*', async ({ id }) => {
+    steps.push(`+${id}`)
+    await pause(400)
+    steps.push(`-${id}`)
+  })
+  async function send(namespace: string, id: string): Promise<void> {
+    const event = { id, type: 'a.b', created_at: new Date().toISOString(), data: {} }
+    const reply = await receiver.handle({
+      ...signedRequest(event, { secret: SECRET }),
+      context: namespace,
+    })
+    expectEqual(reply.status, 202, 'the status of the reply')
+  }
+  return { receiver, send }
+}
