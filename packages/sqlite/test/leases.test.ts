@@ -39,6 +39,31 @@ describe('leases of sqliteInbox', () => {
       await Promise.all([one.close(2000), two.close(2000)])
     }))
 
+  it('taken again by the same process are not ended by the late result of an earlier attempt', () =>
+    withFolder(async folder => {
+      const path = join(folder, 'inbox.db')
+      const inbox = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+      const { attempts, run } = held()
+      await startInbox(inbox, {}, run)
+      await inbox.accept(newDelivery())
+      await until('it runs', () => attempts.length === 1)
+      const database = new DatabaseSync(path)
+      // Another process has found the lease expired, and put the event back.
+      database.exec(
+        'PRAGMA busy_timeout = 2000; UPDATE ackhook_events SET state = 0, due = 0, token = NULL, crashes = 1',
+      )
+      await until('it runs again', () => attempts.length === 2)
+      const [late, second] = attempts
+      late?.finish({ outcome: 'completed' })
+      await until('the late result is refused', () => late?.attempt.signal.aborted === true)
+      expect(second?.attempt.signal.aborted).toBe(false)
+      expect(database.prepare('SELECT state FROM ackhook_events').all()).toEqual([{ state: 1 }])
+      second?.finish({ outcome: 'completed' })
+      await inbox.close(5000)
+      expect(database.prepare('SELECT state FROM ackhook_events').all()).toEqual([])
+      database.close()
+    }))
+
   it('when lost, abort the attempt, and its late result changes nothing', () =>
     withFolder(async folder => {
       const path = join(folder, 'inbox.db')

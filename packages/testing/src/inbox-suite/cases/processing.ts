@@ -57,6 +57,29 @@ export const processingCases: readonly InboxCase[] = [
     expectEqual(harness.runs.length, 3, 'attempts')
   }),
 
+  inboxCase(
+    'retry-redelivery',
+    'an event that waits for its retry is a duplicate for its sender, and still runs again',
+    async ({ start }) => {
+      const harness = await start({ decide: (_, { number }) => (number < 3 ? retryIn(300) : COMPLETED) })
+      const delivery = makeDelivery()
+      await harness.accept(delivery)
+      for (const index of [0, 1]) {
+        await harness.run(index)
+        await until(async () => (await harness.inbox.stats()).active === 0, 'it waits for its retry')
+        expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the redelivery')
+      }
+      await harness.run(2)
+      await until(async () => (await harness.inbox.stats()).pending === 0, 'it is handled')
+      await pause()
+      expectEqual(
+        harness.runs.map(({ attempt }) => attempt.number),
+        [1, 2, 3],
+        'the attempts',
+      )
+    },
+  ),
+
   inboxCase('retry-bytes', 'a retry gets the bytes of the first attempt', async ({ start }) => {
     const harness = await start({ decide: (_, { number }) => (number < 2 ? retryIn(10) : COMPLETED) })
     const delivery = makeDelivery({ body: Uint8Array.of(0, 0xff, 13, 10) })
