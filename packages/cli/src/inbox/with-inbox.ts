@@ -1,4 +1,5 @@
 import type { ConfigurationError, Inbox } from '@ackhook/core'
+import { adviceOn } from '@ackhook/core/advice'
 import { printable } from '@ackhook/core/spi'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -42,19 +43,21 @@ function messageOf(cause: unknown, flags: InboxFlags): string {
   if (named.startsWith('--')) return named
   // 'path' is an option of the inbox, not of this command.
   const reason = named.replace(/^Option '\w+': /, '')
-  return `the inbox does not work: ${reason}${adviceOf(reason, code, flags)}`
+  return `the inbox does not work: ${reason}${adviceOf(reason, cause, flags)}`
 }
 
 /** PostgreSQL's codes for a refused login; `NO_DATABASE` is its code for a database that does not exist. */
 const LOGIN: readonly unknown[] = ['28P01', '28000']
 const NO_DATABASE = '3D000'
 
-function adviceOf(reason: string, code: unknown, flags: InboxFlags): string {
+/** What to do, if the error says: the package's own advice, or that of the table. Otherwise nothing, rather than a guess. */
+function adviceOf(reason: string, cause: unknown, { sqlite }: InboxFlags): string {
+  const { code } = Object(cause) as { readonly code?: unknown }
   if (LOGIN.includes(code)) return ': give --postgres the right user name and password'
   if (code === NO_DATABASE) return ': give --postgres the name of a database that exists'
-  const hasAdvice =
-    flags.sqlite === undefined && (code === 'configuration_invalid' || /check that it runs/.test(reason))
-  return hasAdvice ? '' : `. Is it the right ${placeOf(flags)}?`
+  if (sqlite !== undefined) return code === 'configuration_invalid' ? '. Is it the right file?' : ''
+  const advice = adviceOn(cause, ['redis', 'postgres'])
+  return advice === undefined || reason.includes(advice.fix) ? '' : `: ${advice.cause}; ${advice.fix}`
 }
 
 /** Flags for the options of `bullmqInbox`. */
@@ -68,9 +71,4 @@ function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' 
   const [where, flag] =
     redis === undefined ? [`schema ${schema}`, '--schema'] : [`prefix ${prefix}`, '--prefix']
   return `there is no queue ${queue} with ${where}: set --queue and ${flag} to the values that your app passes to bullmqInbox`
-}
-
-/** Names what to check. Omits the address, which may contain a password. */
-function placeOf({ sqlite }: InboxFlags): string {
-  return sqlite === undefined ? 'address, and does its server run' : 'file'
 }
