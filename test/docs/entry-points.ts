@@ -95,7 +95,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core/advice': ['adviceOn', 'withAdvice'],
   '@ackhook/core/push': ['createPushInbox'],
   '@ackhook/core/sharing': ['redriveCommand', 'shareHandlers'],
-  '@ackhook/core/node': ['fromNodeRequest', 'readRawBody', 'writeReply'],
+  '@ackhook/core/node': ['fromNodeRequest', 'lingeringBody', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/client': ['ClientError'],
   '@ackhook/testing': ['formatTimestamp', 'post'],

@@ -9,6 +9,7 @@ import { storeSuite } from '@ackhook/testing/store-suite'
 import { getRequestListener } from '@hono/node-server'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { DECLARED } from '../conformance/declared.ts'
 import { itUnlessLong } from '../support/in-full.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { ROOT } from '../support/workspace-packages.ts'
@@ -145,7 +146,9 @@ describe("the guide's adapter", () => {
   afterAll(() => server.close())
 
   const open = () => ({ url: `${base}/plain`, parsedUrl: `${base}/parsed`, handled: () => events })
-  for (const { id, name, run } of adapterSuite({ open }))
+  for (const { id, name, run } of adapterSuite({ open }).filter(
+    one => !(one.id in (DECLARED['fetch'] ?? {})),
+  ))
     itUnlessLong(id, ['adapter.connections.slow'])(`${id}: ${name}`, run)
 })
 
