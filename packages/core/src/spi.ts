@@ -74,6 +74,7 @@ export {
   type Tracing,
   type WrapProcess,
 } from './receiver/inspect.ts'
+export type { ReceiverState } from './receiver/lifecycle.ts'
 export { RECEIVER_OPTIONS } from './receiver/options.ts'
 export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
 export { secretsFault } from './verify/secrets.ts'

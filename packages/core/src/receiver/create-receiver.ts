@@ -74,6 +74,8 @@ export function createReceiver<
       inbox,
       observe: observation => observers.observe?.(observation),
       logger: resolved.logger,
+      capacity: resolved.capacity,
+      state: () => lifecycle.state,
       isStopping: () => lifecycle.isStopping,
       beginStop: () => lifecycle.beginStop(),
       wrap(wrap) {

@@ -6,6 +6,7 @@ import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
+import type { ReceiverState } from './lifecycle.ts'
 
 /** Parts of a receiver for tools, such as a dashboard and its tests. */
 export interface InspectedReceiver {
@@ -13,6 +14,9 @@ export interface InspectedReceiver {
   /** Passes an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
+  /** Maximum number of pending and running events. */
+  readonly capacity: number
+  readonly state: () => ReceiverState
   /** Returns whether the receiver is shutting down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */

@@ -25,11 +25,19 @@ export interface LifecycleParts {
   readonly createProcess: () => ProcessEvent
 }
 
+/**
+ * State of a receiver. `failed`: the last start failed, and the next delivery or `start()` tries again. `closed`: the
+ * drain is over.
+ */
+export type ReceiverState = 'new' | 'starting' | 'failed' | 'started' | 'draining' | 'closed'
+
 /** Starts, guards and drains the inbox of one receiver. */
 export class Lifecycle {
   readonly #parts: LifecycleParts
   #starting: Promise<void> | undefined
   #started = false
+  #hasFailed = false
+  #isClosed = false
   #isStopping = false
   #draining: Promise<DrainReport> | undefined
   /** True once nothing is accepted any more. */
@@ -42,6 +50,13 @@ export class Lifecycle {
   /** True once deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
   get isStopping(): boolean {
     return this.#isStopping || this.isDraining
+  }
+
+  get state(): ReceiverState {
+    if (this.isDraining) return this.#isClosed ? 'closed' : 'draining'
+    if (this.#started) return 'started'
+    if (this.#hasFailed) return 'failed'
+    return this.#starting === undefined ? 'new' : 'starting'
   }
 
   beginStop(): void {
@@ -73,7 +88,9 @@ export class Lifecycle {
     if (this.#draining === undefined) {
       const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })
       this.isDraining = true
-      this.#draining = this.#drain(timeoutMs)
+      this.#draining = this.#drain(timeoutMs).finally(() => {
+        this.#isClosed = true
+      })
     }
     return this.#draining
   }
@@ -112,6 +129,7 @@ export class Lifecycle {
       this.#started = true
       this.#parts.queue.started()
     } catch (cause) {
+      this.#hasFailed = true
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
