@@ -15,7 +15,7 @@ function anEngine(tookMs: number, events = 1_000_000) {
     async readCounts() {
       const pending = events + engine.counts++
       await new Promise(resolve => setTimeout(resolve, tookMs))
-      return { pending, active: 0, dead: 0, oldestAt: Date.now() - 1000 }
+      return { pending, active: 0, dead: 0, oldestAt: Date.now() - 1000, retrying: 0, untriedAt: undefined }
     },
   }
   return engine

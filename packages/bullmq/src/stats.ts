@@ -50,7 +50,7 @@ export class Stats {
   async #askEngine(): Promise<InboxStats> {
     const startedAt = performance.now()
     const counts = this.#engine.readCounts()
-    const { oldestAt, waitingError, ...rest } = await withDeadline(counts, {
+    const { oldestAt, untriedAt, waitingError, ...rest } = await withDeadline(counts, {
       operation: 'stats',
       ms: DEADLINE_MS,
     })
@@ -59,7 +59,8 @@ export class Stats {
     this.#isSlow = isLarge && this.#lastAt - startedAt > QUICK_MS
     this.#last = {
       ...rest,
-      oldestPendingMs: oldestAt === undefined ? 0 : Math.max(0, Date.now() - oldestAt),
+      oldestPendingMs: ageOf(oldestAt),
+      oldestUntriedMs: ageOf(untriedAt),
       ...(waitingError !== undefined && { waitingError }),
     }
     this.#repeat()
@@ -73,4 +74,8 @@ export class Stats {
     this.#timer = setTimeout(() => this.#count().catch(() => {}), REFRESH_MS)
     this.#timer.unref()
   }
+}
+
+function ageOf(acceptedAt: number | undefined): number {
+  return acceptedAt === undefined ? 0 : Math.max(0, Date.now() - acceptedAt)
 }

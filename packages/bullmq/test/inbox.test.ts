@@ -540,13 +540,29 @@ describe.each([
   test('stats report the age of the oldest event', async () => {
     const inbox = opened(unique('q'))
     await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-    expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+    expect(await inbox.stats()).toEqual({
+      pending: 0,
+      active: 0,
+      dead: 0,
+      oldestPendingMs: 0,
+      retrying: 0,
+      oldestUntriedMs: 0,
+    })
     await inbox.accept(aDelivery())
     await new Promise(resolve => setTimeout(resolve, 30))
     await inbox.accept(aDelivery())
-    const { pending, oldestPendingMs } = await inbox.stats()
-    expect(pending).toBe(2)
+    const { pending, oldestPendingMs, oldestUntriedMs, retrying } = await inbox.stats()
+    expect([pending, retrying]).toEqual([2, 0])
     expect(oldestPendingMs).toBeGreaterThanOrEqual(30)
+    expect(oldestUntriedMs).toBeGreaterThanOrEqual(30)
+  })
+
+  test('stats tell an event that waits for a retry from one that never ran', async () => {
+    const inbox = opened(unique('q'))
+    await inbox.start(scripted({ outcome: 'retry', delayMs: 60_000, error: new Error('no') }), aPolicy())
+    await inbox.accept(aDelivery())
+    await until(async () => (await inbox.stats()).retrying === 1)
+    expect(await inbox.stats()).toMatchObject({ pending: 1, active: 0, oldestUntriedMs: 0 })
   })
 
   test('a start succeeds with a server on another continent, 200 ms away', async () => {

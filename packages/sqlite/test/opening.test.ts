@@ -196,7 +196,7 @@ describe('opening the file of sqliteInbox', () => {
   it('returns dead letters and statistics before it has started', () =>
     withFolder(async folder => {
       const inbox = sqliteInbox(join(folder, 'inbox.db'))
-      expect(await inbox.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+      expect(await inbox.stats()).toMatchObject({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
       expect(await inbox.deadLetters.list()).toEqual([])
       await inbox.close(0)
     }))

@@ -49,6 +49,7 @@ it('reports the latest error of events that wait for another attempt, and none b
       await inbox.accept(newDelivery({ id }))
       await until('it waits', async () => (await inbox.stats()).waitingError === `TypeError: ${id}`)
     }
+    expect(await inbox.stats()).toMatchObject({ pending: 2, retrying: 2, oldestUntriedMs: 0 })
     await inbox.close(1000)
   }))
 

@@ -58,7 +58,11 @@ export interface KnownJob extends Partial<Remembered> {
   readonly dead: boolean
 }
 
-export interface QueueCounts extends Omit<InboxStats, 'oldestPendingMs' | 'waitingError'> {
+export interface QueueCounts extends Pick<InboxStats, 'pending' | 'active' | 'dead' | 'paused'> {
+  /** Jobs that wait for a later time. */
+  readonly retrying: number
+  /** Time at which the oldest event was accepted that could run and never has, in milliseconds since the epoch. */
+  readonly untriedAt: number | undefined
   /** Time at which the oldest unfinished event was accepted, in milliseconds since the epoch. */
   readonly oldestAt: number | undefined
   /** Failure of an event that waits for another attempt. */

@@ -94,8 +94,9 @@ interface KnownRow {
 
 /** `bigint` values, which `pg` returns as texts. */
 type CountsRow = Readonly<
-  Record<'pending' | 'active' | 'dead', string> & {
+  Record<'pending' | 'active' | 'dead' | 'retrying', string> & {
     oldest: string | null
+    untried: string | null
     waiting_error: string | null
   }
 >
@@ -208,12 +209,15 @@ class PostgresEngine implements QueueEngine {
   async readCounts(): Promise<QueueCounts> {
     const asked = this.#slowQueries.query<CountsRow>(READ_COUNTS, [this.name])
     const [{ rows }, paused] = await Promise.all([asked, this.#queue.isPaused()])
-    const { pending, active, dead, oldest, waiting_error } = rows[0]!
+    const { pending, active, dead, retrying, oldest, untried, waiting_error } = rows[0]!
+    const timeOf = (value: string | null) => (value === null ? undefined : Number(value))
     return {
       pending: Number(pending),
       active: Number(active),
       dead: Number(dead),
-      oldestAt: oldest === null ? undefined : Number(oldest),
+      retrying: Number(retrying),
+      oldestAt: timeOf(oldest),
+      untriedAt: timeOf(untried),
       waitingError: waiting_error ?? undefined,
       ...(paused && { paused }),
     }

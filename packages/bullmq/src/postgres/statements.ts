@@ -77,7 +77,12 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
   (SELECT failed_reason FROM (
     SELECT failed_reason, process_at_ms FROM job
     WHERE queue = $1 AND state = 'delayed' ORDER BY process_at_ms LIMIT 20
-  ) AS next WHERE failed_reason IS NOT NULL ORDER BY process_at_ms LIMIT 1) AS waiting_error`
+  ) AS next WHERE failed_reason IS NOT NULL ORDER BY process_at_ms LIMIT 1) AS waiting_error,
+  (SELECT count(*) FROM job WHERE queue = $1 AND state = 'delayed') AS retrying,
+  (SELECT min(added_at_ms) FROM (
+    SELECT added_at_ms, attempts_started FROM job
+    WHERE queue = $1 AND state = 'waiting' ORDER BY priority, seq LIMIT 20
+  ) AS ready WHERE attempts_started = 0) AS untried`
 
 /**
  * Requeues a dead letter. BullMQ's own function moves a job but leaves its data, so this first rewrites the job, if it

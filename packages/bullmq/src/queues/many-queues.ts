@@ -289,12 +289,17 @@ function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard 
 }
 
 function sumOf(a: QueueCounts, b: QueueCounts): QueueCounts {
-  const oldest = [a.oldestAt, b.oldestAt].filter(at => at !== undefined)
+  const earliest = (...times: (number | undefined)[]): number | undefined => {
+    const known = times.filter(at => at !== undefined)
+    return known.length === 0 ? undefined : Math.min(...known)
+  }
   return {
     pending: a.pending + b.pending,
     active: a.active + b.active,
     dead: a.dead + b.dead,
-    oldestAt: oldest.length === 0 ? undefined : Math.min(...oldest),
+    retrying: a.retrying + b.retrying,
+    oldestAt: earliest(a.oldestAt, b.oldestAt),
+    untriedAt: earliest(a.untriedAt, b.untriedAt),
     waitingError: a.waitingError ?? b.waitingError,
     ...((a.paused || b.paused) && { paused: true }),
   }

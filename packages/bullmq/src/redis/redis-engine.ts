@@ -183,16 +183,26 @@ class RedisEngine implements QueueEngine {
     const keys = ['wait', 'paused', 'delayed', 'prioritized', 'active', 'failed'].map(name => this.#key(name))
     const asked = this.#client['eval'](READ_COUNTS, keys.length, ...keys, this.#key(''), SAMPLE)
     const [counts, paused] = await Promise.all([asked, this.#queue.isPaused()])
-    const [pending, active, dead, sampled, failure] = counts as [
+    const [pending, active, dead, sampled, failure, retrying, untried] = counts as [
       number,
       number,
       number,
       string[],
       string | null,
+      number,
+      string[],
     ]
-    const oldestAt = sampled.length === 0 ? undefined : Math.min(...sampled.map(Number))
-    const isPaused = paused ? { paused } : {}
-    return { pending, active, dead, oldestAt, waitingError: failure ?? undefined, ...isPaused }
+    const earliest = (times: string[]) => (times.length === 0 ? undefined : Math.min(...times.map(Number)))
+    return {
+      pending,
+      active,
+      dead,
+      retrying,
+      oldestAt: earliest(sampled),
+      untriedAt: earliest(untried),
+      waitingError: failure ?? undefined,
+      ...(paused && { paused }),
+    }
   }
 
   async requeue(jobId: string, redelivery?: Pick<NewJob, 'name' | 'data'>): Promise<boolean> {

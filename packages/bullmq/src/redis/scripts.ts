@@ -139,14 +139,16 @@ return 1
  */
 export const READ_COUNTS = `
 local sampled = {}
-local function sample(ids)
+local untried = {}
+local function sample(ids, isReady)
   for _, id in ipairs(ids) do
-    local timestamp = redis.call('HGET', ARGV[1] .. id, 'timestamp')
-    if timestamp then sampled[#sampled + 1] = timestamp end
+    local job = redis.call('HMGET', ARGV[1] .. id, 'timestamp', 'ats')
+    if job[1] then sampled[#sampled + 1] = job[1] end
+    if job[1] and isReady and not job[2] then untried[#untried + 1] = job[1] end
   end
 end
-sample(redis.call('LRANGE', KEYS[1], -ARGV[2], -1))
-sample(redis.call('LRANGE', KEYS[2], -ARGV[2], -1))
+sample(redis.call('LRANGE', KEYS[1], -ARGV[2], -1), true)
+sample(redis.call('LRANGE', KEYS[2], -ARGV[2], -1), true)
 sample(redis.call('LRANGE', KEYS[5], -ARGV[2], -1))
 sample(redis.call('ZREVRANGE', KEYS[3], 0, ARGV[2] - 1))
 -- With similar delays, the jobs that are due next failed most recently.
@@ -155,7 +157,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, ARGV[2] - 1)) do
   failure = failure or redis.call('HGET', ARGV[1] .. id, 'failedReason')
 end
 local pending = redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) + redis.call('ZCARD', KEYS[3]) + redis.call('ZCARD', KEYS[4])
-return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sampled, failure }
+return { pending, redis.call('LLEN', KEYS[5]), redis.call('ZCARD', KEYS[6]), sampled, failure, redis.call('ZCARD', KEYS[3]), untried }
 `
 
 /**

@@ -149,6 +149,13 @@ export interface InboxStats {
   readonly dead: number
   /** Milliseconds since the oldest unhandled event was accepted, `0` when there is none. */
   readonly oldestPendingMs: number
+  /** Pending events that were put back until a later time, mostly to be tried again. Absent: the engine does not tell. */
+  readonly retrying?: number
+  /**
+   * Milliseconds since the oldest event was accepted that could run now and never has, `0` when there is none. Absent:
+   * the engine does not tell.
+   */
+  readonly oldestUntriedMs?: number
   /** `name: message` of the latest error found among the events waiting for another attempt. */
   readonly waitingError?: string
   /** `true` while somebody has paused the queue: no waiting event is handled. Otherwise absent. */

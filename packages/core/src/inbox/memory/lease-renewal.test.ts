@@ -92,7 +92,7 @@ describe('leases', () => {
     expect(store.release).not.toHaveBeenCalled()
     expect(signals).toHaveLength(1)
     expect(told).not.toHaveBeenCalled()
-    expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
   })
 
   it('lost while the event waits keep it from running here', async () => {

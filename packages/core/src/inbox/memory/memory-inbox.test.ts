@@ -148,11 +148,41 @@ describe('the inbox', () => {
   it('reports how long its oldest event has been waiting', async () => {
     const { receiver, send } = watch({ concurrency: 1 })
     receiver.on('*', () => new Promise(() => {}))
-    expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 })
     await send({ id: 'a' })
     await advance(2000)
     await send({ id: 'b' })
     await advance(3000)
-    expect(await receiver.stats()).toEqual({ pending: 1, active: 1, dead: 0, oldestPendingMs: 5000 })
+    expect(await receiver.stats()).toMatchObject({ pending: 1, active: 1, dead: 0, oldestPendingMs: 5000 })
+  })
+
+  it('tells events that never ran from those that wait for a retry, and from those behind one of their key', async () => {
+    const { receiver, send } = watch({
+      concurrency: 1,
+      retry: { attempts: 3, minDelay: '1h', maxDelay: '1h' },
+      serializeBy: event => String(event.data['conversation_id']),
+    })
+    let fails = true
+    receiver.on('*', () => {
+      if (fails) throw new Error('no')
+      return new Promise(() => {})
+    })
+    await send({ id: 'a', data: { conversation_id: 'one' } })
+    await advance(1000)
+    await send({ id: 'b', data: { conversation_id: 'one' } })
+    await advance(1000)
+    expect(await receiver.stats()).toMatchObject({ pending: 2, active: 0, retrying: 1, oldestUntriedMs: 0 })
+    fails = false
+    await send({ id: 'c', data: { conversation_id: 'two' } })
+    await advance(1000)
+    await send({ id: 'd', data: { conversation_id: 'three' } })
+    await advance(2000)
+    expect(await receiver.stats()).toMatchObject({
+      pending: 3,
+      active: 1,
+      retrying: 1,
+      oldestPendingMs: 5000,
+      oldestUntriedMs: 2000,
+    })
   })
 })

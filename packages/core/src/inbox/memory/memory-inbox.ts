@@ -155,7 +155,8 @@ function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy):
 }
 
 function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {
-  if (state === undefined) return { pending: 0, active: 0, oldestPendingMs: 0 }
+  if (state === undefined)
+    return { pending: 0, active: 0, oldestPendingMs: 0, retrying: 0, oldestUntriedMs: 0 }
   const { entries, scheduler } = state
   const { active } = scheduler
   const oldest = entries.values().next().value
@@ -164,5 +165,20 @@ function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {
     pending: Math.max(0, entries.size - active),
     active,
     oldestPendingMs: oldest === undefined ? 0 : performance.now() - oldest.acceptedAt,
+    ...waitsOf(entries.values()),
   }
+}
+
+function waitsOf(entries: Iterable<Entry>): Pick<InboxStats, 'retrying' | 'oldestUntriedMs'> {
+  let retrying = 0
+  let untried: Entry | undefined
+  /** Keys whose first event has begun: the ones behind it wait for it, not for a slot. */
+  const keys = new Set<string>()
+  for (const entry of entries) {
+    const key = entry.delivery.order?.key
+    if (entry.retryTimer !== undefined) retrying++
+    if (entry.attempts > 0 && key !== undefined) keys.add(key)
+    if (entry.attempts === 0 && (key === undefined || !keys.has(key))) untried ??= entry
+  }
+  return { retrying, oldestUntriedMs: untried === undefined ? 0 : performance.now() - untried.acceptedAt }
 }

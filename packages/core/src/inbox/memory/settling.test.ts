@@ -40,7 +40,7 @@ describe('retries', () => {
     expect(of(seen, 'attempt_failed').map(one => one.retryInMs)).toEqual(waits)
     expect(dead).toEqual([[5, error, 'evt_1']])
     expect(of(seen, 'dead_lettered')).toMatchObject([{ attempt: 5, error }])
-    expect(await receiver.stats()).toEqual({ pending: 0, active: 0, dead: 1, oldestPendingMs: 0 })
+    expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0, dead: 1, oldestPendingMs: 0 })
     expect(store.release).toHaveBeenCalledTimes(1)
     expect(store.complete).not.toHaveBeenCalled()
   })

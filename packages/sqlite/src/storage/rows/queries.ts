@@ -21,6 +21,12 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
     ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${ACTIVE}`)})`
+// Events behind another one of their key wait for that one, not for a slot.
+const OLDEST_UNTRIED = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (
+    ${first(`WHERE state = ${WAITING} AND due = ${FIRST} AND attempts = 0`)} UNION ALL
+    ${first(`WHERE state = ${WAITING} AND due = ${AT_ONCE} AND attempts = 0`)})`
+const COUNT_RETRYING = `SELECT count(*) AS count FROM ackhook_events INDEXED BY ackhook_events_delayed
+  WHERE state = ${WAITING} AND due > ${AT_ONCE}`
 // Reads the index by the start of each wait: an event that waits for another process has no error.
 const WAITING_ERROR = `SELECT reason FROM (SELECT reason, due - delay AS began FROM ackhook_events
     INDEXED BY ackhook_events_wait_began WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay < 9e15
@@ -64,6 +70,8 @@ export class Queries {
   readonly #settle: Settle
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
+  readonly #oldestUntried: SqliteStatement
+  readonly #countRetrying: SqliteStatement
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
@@ -75,6 +83,8 @@ export class Queries {
     this.#board = new Board(database, counts)
     this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
+    this.#oldestUntried = database.prepare(OLDEST_UNTRIED)
+    this.#countRetrying = database.prepare(COUNT_RETRYING)
     this.#waitingError = database.prepare(WAITING_ERROR)
     this.#forget = database.prepare(FORGET)
   }
@@ -128,14 +138,21 @@ export class Queries {
   }
 
   #stats(now: number): InboxStats {
-    const active = (this.#countActive.get() as { readonly count: number }).count
-    const { oldest } = this.#oldest.get() as { readonly oldest: number | null }
+    const countOf = (statement: SqliteStatement): number =>
+      (statement.get() as { readonly count: number }).count
+    const ageOf = (statement: SqliteStatement): number => {
+      const { oldest } = statement.get() as { readonly oldest: number | null }
+      return oldest === null ? 0 : Math.max(0, now - oldest)
+    }
+    const active = countOf(this.#countActive)
     const waiting = this.#waitingError.get() as { readonly reason: string } | undefined
     return {
       pending: Math.max(0, this.#counts.total('unhandled') - active),
       active,
       dead: this.#counts.total('dead'),
-      oldestPendingMs: oldest === null ? 0 : Math.max(0, now - oldest),
+      oldestPendingMs: ageOf(this.#oldest),
+      retrying: countOf(this.#countRetrying),
+      oldestUntriedMs: ageOf(this.#oldestUntried),
       ...(waiting && { waitingError: waiting.reason }),
     }
   }

@@ -128,11 +128,21 @@ export const processingCases: readonly InboxCase[] = [
       const busy = await harness.inbox.stats()
       expectEqual([busy.pending, busy.active, busy.dead], [1, 1, 0], 'pending, active, dead')
       expectThat(busy.oldestPendingMs >= 40, `the oldest has waited ${busy.oldestPendingMs} ms, not 50`)
+      const { retrying = 0, oldestUntriedMs = busy.oldestPendingMs } = busy
+      expectThat(retrying === 0, `${retrying} events wait for a retry, although none has failed`)
+      expectThat(
+        oldestUntriedMs >= 40,
+        `an event has waited for its first attempt ${oldestUntriedMs} ms, not 50`,
+      )
       harness.runs[0]?.finish()
       ;(await harness.run(1)).finish()
       await until(async () => (await harness.inbox.stats()).active === 0, 'nothing runs')
-      const { pending, oldestPendingMs } = await harness.inbox.stats()
-      expectEqual([pending, oldestPendingMs], [0, 0], 'pending and oldest at the end')
+      const { pending, oldestPendingMs, oldestUntriedMs: untriedMs = 0 } = await harness.inbox.stats()
+      expectEqual(
+        [pending, oldestPendingMs, untriedMs],
+        [0, 0, 0],
+        'pending and ages of the oldest at the end',
+      )
     },
   ),
 
