@@ -99,8 +99,14 @@ const config: KnipConfig = {
       ],
       project: ['**/*.{ts,mjs}', '!packaging/fixtures/**', '!frameworks/{nextjs,sveltekit,shutdown}/**'],
       // For tests that are being written.
-      // axe-core is put into a page as text.
-      ignoreDependencies: ['fast-check', 'supertest', '@types/supertest', 'axe-core'],
+      // axe-core is put into a page as text, and the OTLP exporters are imported by a name from a table.
+      ignoreDependencies: [
+        'fast-check',
+        'supertest',
+        '@types/supertest',
+        'axe-core',
+        /^@opentelemetry\/exporter-metrics-otlp-/,
+      ],
     },
   },
 }

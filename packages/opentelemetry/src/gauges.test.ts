@@ -1,5 +1,7 @@
+import { type Inbox, type InboxStats, memoryInbox } from '@ackhook/core'
 import { afterEach, expect, it, vi } from 'vitest'
 import { setUp } from '../test/telemetry.ts'
+import { opentelemetry } from './opentelemetry.ts'
 
 const DEPTHS = ['ackhook.pending', 'ackhook.active', 'ackhook.dead', 'ackhook.oldest_pending']
 const STATS = { pending: 1, active: 2, dead: 3, oldestPendingMs: 4000 }
@@ -25,9 +27,82 @@ it('gauges report that the inbox is down, and repeat no earlier depth', async ()
   isDown = false
   expect(await read()).toEqual([[1], [1], [2], [3], [4]])
   isDown = true
-  expect(await read()).toEqual([[0], [Number.NaN], [Number.NaN], [Number.NaN], [Number.NaN]])
+  for (let scrape = 0; scrape < 2; scrape++) expect(await read()).toEqual([[0], [], [], [], []])
   isDown = false
   expect(await read()).toEqual([[1], [1], [2], [3], [4]])
+})
+
+it('gauges tell events that never ran from those that wait for a retry, if the inbox does', async () => {
+  const { telemetry, collect } = setUp()
+  let stats: InboxStats = { ...STATS, pending: 5, retrying: 3, oldestUntriedMs: 1500 }
+  telemetry.watch({ stats: async () => stats })
+  const read = async () => {
+    const metrics = await collect()
+    return ['untried', 'retrying', 'oldest_untried'].map(name => metrics(`ackhook.${name}`)[0]?.value)
+  }
+  expect(await read()).toEqual([2, 3, 1.5])
+  stats = STATS
+  expect(await read()).toEqual([undefined, undefined, undefined])
+})
+
+it('gauges of one receiver stay while the inbox of another is down', async () => {
+  const { telemetry, collect, meterProvider } = setUp()
+  let isDown = false
+  telemetry.watch(
+    { stats: async () => (isDown ? Promise.reject(new Error('down')) : STATS) },
+    { attributes: A },
+  )
+  opentelemetry({ meterProvider }).watch({ stats: async () => STATS }, { attributes: B })
+  const seen = async () => (await collect())('ackhook.pending').map(({ attributes }) => attributes)
+  expect(await seen()).toEqual([A, B])
+  isDown = true
+  expect(await seen()).toEqual([B])
+})
+const A = { endpoint: 'a' }
+const B = { endpoint: 'b' }
+
+it('gauges are true before the start, while a start fails, in service, in a drain and after it', async () => {
+  let works = false
+  const inbox = memoryInbox()
+  const durable: Inbox = {
+    ...inbox,
+    async start(run, policy) {
+      if (!works) throw new Error('ECONNREFUSED')
+      return inbox.start(run, policy)
+    },
+    stats() {
+      if (!works) throw new Error('not open')
+      return inbox.stats()
+    },
+  }
+  const { telemetry, receiver, collect, deliver } = setUp({ inbox: durable, capacity: 70, concurrency: 1 })
+  telemetry.watch(receiver)
+  const read = async () => {
+    const metrics = await collect()
+    return ['inbox.up', 'capacity', 'pending', 'active'].map(name => metrics(`ackhook.${name}`)[0]?.value)
+  }
+  let finish: () => void = () => {}
+  receiver.on('*', () => new Promise<void>(resolve => (finish = resolve)))
+  expect(await read()).toEqual([undefined, 70, undefined, undefined])
+  await expect(receiver.start()).rejects.toThrow('ECONNREFUSED')
+  expect(await read()).toEqual([0, 70, undefined, undefined])
+  works = true
+  await receiver.start()
+  expect(await read()).toEqual([1, 70, 0, 0])
+  await deliver('evt_1')
+  await expect.poll(read).toEqual([1, 70, 0, 1])
+  works = false
+  expect(await read()).toEqual([0, 70, undefined, undefined])
+  works = true
+  const closing = receiver.close()
+  expect(await read()).toEqual([1, 70, 0, 1])
+  // An inbox that closes its connections does not reply any more, which is no outage.
+  works = false
+  expect(await read()).toEqual([undefined, 70, undefined, undefined])
+  works = true
+  finish()
+  await closing
+  expect(await read()).toEqual([undefined, undefined, undefined, undefined])
 })
 
 it('gauges report an inbox that does not reply as down, and delay no scrape', async () => {

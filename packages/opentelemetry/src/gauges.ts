@@ -1,6 +1,7 @@
 import type { InboxStats } from '@ackhook/core'
-import { withDeadline } from '@ackhook/core/spi'
+import { inspectReceiver, type ReceiverState, withDeadline } from '@ackhook/core/spi'
 import type { Attributes, BatchObservableCallback, Meter, ObservableGauge } from '@opentelemetry/api'
+import { forgetSeries } from './forget-series.ts'
 
 /** Any receiver. */
 export interface WatchedReceiver {
@@ -10,13 +11,26 @@ export interface WatchedReceiver {
 /** Time to reply, shorter than the ten seconds that Prometheus waits for a scrape. */
 const DEADLINE_MS = 3000
 
-/** Gauges of an inbox's depth, and how each is read. */
+/** Gauges of an inbox's depth, and how each is read. `undefined`: the inbox does not tell. */
 const DEPTHS = [
   {
     name: 'ackhook.pending',
     unit: '{message}',
     description: 'Events that wait for their first or next attempt.',
     read: ({ pending }: InboxStats) => pending,
+  },
+  {
+    name: 'ackhook.untried',
+    unit: '{message}',
+    description: 'Events that wait for a slot, or for another event of their key.',
+    read: ({ pending, retrying }: InboxStats) =>
+      retrying === undefined ? undefined : Math.max(0, pending - retrying),
+  },
+  {
+    name: 'ackhook.retrying',
+    unit: '{message}',
+    description: 'Events that were put back until a later time, mostly to be tried again.',
+    read: ({ retrying }: InboxStats) => retrying,
   },
   {
     name: 'ackhook.active',
@@ -33,8 +47,15 @@ const DEPTHS = [
   {
     name: 'ackhook.oldest_pending',
     unit: 's',
-    description: 'Age of the oldest event that is not handled yet.',
+    description: 'Age of the oldest event that is not handled yet, retries included.',
     read: ({ oldestPendingMs }: InboxStats) => oldestPendingMs / 1000,
+  },
+  {
+    name: 'ackhook.oldest_untried',
+    unit: 's',
+    description: 'Age of the oldest event that could run and never has.',
+    read: ({ oldestUntriedMs }: InboxStats) =>
+      oldestUntriedMs === undefined ? undefined : oldestUntriedMs / 1000,
   },
 ] as const
 
@@ -45,26 +66,62 @@ const UP = {
   description: '1 while the inbox responds, 0 while it is unreachable.',
 }
 
+const CAPACITY = {
+  name: 'ackhook.capacity',
+  unit: '{message}',
+  description: 'Maximum number of pending and running events. Beyond it deliveries get 503.',
+}
+
 /** Reads a receiver's stats whenever metrics are collected. Returns a function that stops it. */
 export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes: Attributes): () => void {
   const gaugeOf = ({ name, unit, description }: typeof UP): ObservableGauge =>
     meter.createObservableGauge(name, { unit, description })
   const up = gaugeOf(UP)
+  const capacity = gaugeOf(CAPACITY)
   const depths = DEPTHS.map(depth => ({ gauge: gaugeOf(depth), read: depth.read }))
-  let wasReported = false
+  const all = [up, capacity, ...depths.map(({ gauge }) => gauge)]
+  const inspected = inspect(receiver)
+  const reported = new Set<ObservableGauge>()
   const report: BatchObservableCallback = async result => {
-    const stats = await readStats(receiver)
-    result.observe(up, stats === undefined ? 0 : 1, attributes)
-    // The SDK repeats the last value of a gauge that is not observed, so only NaN replaces it.
-    if (stats === undefined && !wasReported) return
-    wasReported = true
-    for (const { gauge, read } of depths) {
-      result.observe(gauge, stats === undefined ? Number.NaN : read(stats), attributes)
+    const stats = inspected.state() === 'closed' ? undefined : await readStats(receiver)
+    const state = inspected.state()
+    const observe = (gauge: ObservableGauge, value: number | undefined): void => {
+      if (value !== undefined) {
+        reported.add(gauge)
+        result.observe(gauge, value, attributes)
+      } else if (reported.delete(gauge)) forgetSeries([gauge], attributes)
     }
+    observe(up, upOf(stats, state))
+    observe(capacity, state === 'closed' ? undefined : inspected.capacity)
+    for (const { gauge, read } of depths) observe(gauge, stats && read(stats))
   }
-  const all = [up, ...depths.map(({ gauge }) => gauge)]
   meter.addBatchObservableCallback(report, all)
-  return () => meter.removeBatchObservableCallback(report, all)
+  return () => {
+    meter.removeBatchObservableCallback(report, all)
+    forgetSeries(all, attributes)
+  }
+}
+
+/**
+ * Only an inbox that has started, or has failed to start, can be down: others may refuse a query because they are not
+ * open yet, or not any more.
+ */
+function upOf(stats: InboxStats | undefined, state: ReceiverState): 0 | 1 | undefined {
+  if (state === 'closed') return undefined
+  if (stats !== undefined) return 1
+  return state === 'started' || state === 'failed' ? 0 : undefined
+}
+
+function inspect(receiver: WatchedReceiver): {
+  readonly state: () => ReceiverState
+  readonly capacity?: number
+} {
+  try {
+    return inspectReceiver(receiver)
+  } catch {
+    // An object that passes a receiver's stats on. Its state is unknown.
+    return { state: () => 'started' }
+  }
 }
 
 /** Resolves to `undefined` if the inbox does not reply. */

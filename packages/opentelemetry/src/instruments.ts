@@ -1,10 +1,12 @@
-import type { Counter, Histogram, Meter, ObservableCounter } from '@opentelemetry/api'
+import type { Counter, Histogram, Meter, ObservableCounter, ObservableGauge } from '@opentelemetry/api'
 
 /** Every metric. Names under `messaging.` are those of the OpenTelemetry conventions. */
 export interface Instruments {
   readonly acknowledgement: Histogram
   /** Observed when metrics are collected: an SDK sorts and writes the attributes of each single measurement. */
   readonly consumed: ObservableCounter
+  readonly verified: ObservableCounter
+  readonly lastDelivery: ObservableGauge
   readonly handling: Histogram
   readonly lag: Histogram
   readonly duplicates: Counter
@@ -37,6 +39,14 @@ export function createInstruments(meter: Meter): Instruments {
       unit: '{message}',
       description: 'Events accepted.',
     }),
+    verified: meter.createObservableCounter('ackhook.verified', {
+      unit: '{request}',
+      description: 'Deliveries whose signature matched, even if they were refused for another reason.',
+    }),
+    lastDelivery: meter.createObservableGauge('ackhook.last_delivery_age', {
+      unit: 's',
+      description: 'Time since the last delivery that was genuine and recent.',
+    }),
     handling: seconds('messaging.process.duration', 'Duration of one attempt.', DURATION_S),
     lag: seconds('ackhook.lag', "Time from an event's created_at to the end of its handlers.", LAG_S),
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
@@ -44,6 +54,10 @@ export function createInstruments(meter: Meter): Instruments {
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
     redriven: count('ackhook.redriven', '{message}', 'Dead letters redriven on a dashboard.'),
     discarded: count('ackhook.discarded', '{message}', 'Dead letters discarded on a dashboard.'),
-    incidents: count('ackhook.incidents', '{incident}', 'Lost leases, lost completions, store failures.'),
+    incidents: count(
+      'ackhook.incidents',
+      '{incident}',
+      'Lost leases, lost completions, store failures, notices.',
+    ),
   }
 }

@@ -1,4 +1,5 @@
-import type { Observation } from '@ackhook/core'
+import type { Observation, RefusalCode } from '@ackhook/core'
+import { CODES } from '@ackhook/core/spi'
 import type { Attributes, Meter } from '@opentelemetry/api'
 import { ATTRIBUTE } from './attributes.ts'
 import { BoundedNames } from './bounded-names.ts'
@@ -14,7 +15,62 @@ export interface MetricsOptions {
   readonly errors: ErrorTypes
 }
 
-const INCIDENTS = ['lease_lost', 'completion_lost', 'store_slow', 'store_down']
+/** Incidents that are reported as zero from the start: the kinds of observations, and the notices of our packages. */
+const INCIDENTS: readonly string[] = [
+  'lease_lost',
+  'completion_lost',
+  'store_slow',
+  'store_down',
+  'clock_differs',
+  'handlers_differ',
+  'ids_evicted',
+  'redis_emptied',
+  'redis_evicts',
+  'redis_may_evict',
+  'redis_failing_open',
+  'redis_not_durable',
+  'redis_policy_unknown',
+  'postgres_not_durable',
+  'postgres_isolation',
+]
+/** Refusals that come before the signature is known to match. Any later one has a genuine signature. */
+const UNPROVEN: readonly RefusalCode[] = [
+  'method_not_allowed',
+  'body_timeout',
+  'body_too_large',
+  'body_aborted',
+  'content_encoding_unsupported',
+  'body_unavailable',
+  'signature_missing',
+  'signature_malformed',
+  'signature_mismatch',
+  'secret_unknown',
+  'secret_unavailable',
+  'timestamp_malformed',
+  'draining',
+  'internal_error',
+]
+/** Genuine, but perhaps a replay: no sign that the sender is alive. */
+const OUTDATED: readonly RefusalCode[] = ['timestamp_too_old', 'timestamp_too_new']
+/** Refusals that are reported as zero from the start, because an alert counts them. */
+const COUNTED: readonly RefusalCode[] = [
+  'signature_missing',
+  'signature_malformed',
+  'signature_mismatch',
+  'secret_unknown',
+  'secret_unavailable',
+  'timestamp_too_old',
+  'timestamp_too_new',
+  'body_too_large',
+  'json_invalid',
+  'envelope_invalid',
+  'event_invalid',
+  'schema_unavailable',
+  'capacity_exceeded',
+  'store_unavailable',
+  'inbox_unavailable',
+  'internal_error',
+]
 /** Limit on the codes of notices, since a third-party inbox may have its own. */
 const MAX_INCIDENTS = 50
 
@@ -26,15 +82,25 @@ export class Metrics {
   readonly #instruments: Instruments
   /** Events accepted, by the attributes of their type. */
   readonly #consumed = new Map<Attributes, number>()
+  #verified = 0
+  /** Milliseconds since the epoch. */
+  #lastDeliveryAt: number | undefined
 
   constructor({ meter, types, errors }: MetricsOptions) {
     this.#types = types
     this.#errors = errors
     this.#instruments = createInstruments(meter)
+    const { incidents, rejections, consumed, verified, lastDelivery } = this.#instruments
     // Rates and increases miss a first value without a zero before it.
-    for (const incident of INCIDENTS) this.#instruments.incidents.add(0, { [ATTRIBUTE.incident]: incident })
-    this.#instruments.consumed.addCallback(result => {
+    for (const incident of INCIDENTS) incidents.add(0, { [ATTRIBUTE.incident]: incident })
+    for (const code of COUNTED) rejections.add(0, rejected(code, CODES[code].status))
+    consumed.addCallback(result => {
       for (const [attributes, count] of this.#consumed) result.observe(count, attributes)
+    })
+    verified.addCallback(result => result.observe(this.#verified))
+    lastDelivery.addCallback(result => {
+      if (this.#lastDeliveryAt === undefined) return
+      result.observe(Math.max(0, Date.now() - this.#lastDeliveryAt) / 1000)
     })
   }
 
@@ -63,13 +129,19 @@ export class Metrics {
         this.#instruments.incidents.add(1, { [ATTRIBUTE.incident]: observation.kind })
         return
       case 'notice':
-        this.#instruments.incidents.add(1, { [ATTRIBUTE.incident]: this.#incidents.of(observation.code) })
+        this.#instruments.incidents.add(1, { [ATTRIBUTE.incident]: this.#incidentOf(observation.code) })
     }
+  }
+
+  #incidentOf(code: string): string {
+    return INCIDENTS.includes(code) ? code : this.#incidents.of(code)
   }
 
   #recordAcknowledgement(observation: Of<'accepted'> | Of<'duplicate'>): void {
     const { acknowledgement, duplicates } = this.#instruments
     const { type, accepted } = this.#types.of(observation.type)
+    this.#verified++
+    this.#lastDeliveryAt = Date.now()
     acknowledgement.record(observation.durationMs / 1000, type)
     if (observation.kind === 'accepted') this.#consumed.set(accepted, (this.#consumed.get(accepted) ?? 0) + 1)
     else duplicates.add(1, { ...type, [ATTRIBUTE.conflict]: observation.conflict })
@@ -78,7 +150,10 @@ export class Metrics {
   #recordRejection({ code, status, durationMs }: Of<'rejected'>): void {
     const { acknowledgement, rejections } = this.#instruments
     acknowledgement.record(durationMs / 1000, { [ATTRIBUTE.errorType]: code })
-    rejections.add(1, { [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: status })
+    rejections.add(1, rejected(code, status))
+    if (UNPROVEN.includes(code)) return
+    this.#verified++
+    if (!OUTDATED.includes(code)) this.#lastDeliveryAt = Date.now()
   }
 
   #recordAttempt(observation: Of<'completed'> | Of<'attempt_failed'> | Of<'dead_lettered'>): void {
@@ -95,4 +170,8 @@ export class Metrics {
     handling.record(seconds, { ...processed, ...failed })
     if (observation.kind === 'dead_lettered') deadLettered.add(1, { ...type, ...failed })
   }
+}
+
+function rejected(code: RefusalCode, status: number): Attributes {
+  return { [ATTRIBUTE.errorType]: code, [ATTRIBUTE.status]: status }
 }

@@ -211,7 +211,9 @@ describe('metrics', () => {
     expect(metrics('ackhook.duplicates').map(pointOf)).toEqual([
       [{ ...resolved, 'ackhook.conflict': false }, 1],
     ])
-    expect(metrics('ackhook.rejections').map(pointOf)).toEqual([
+    const refused = metrics('ackhook.rejections').filter(({ value }) => value !== 0)
+    expect(metrics('ackhook.verified').map(pointOf)).toEqual([[{}, 3]])
+    expect(refused.map(pointOf)).toEqual([
       [{ 'error.type': 'signature_mismatch', 'http.response.status_code': 401 }, 1],
     ])
     expect(metrics('ackhook.dead_lettered').map(pointOf)).toEqual([
@@ -276,6 +278,33 @@ describe('metrics', () => {
     expect(metrics('ackhook.discarded').map(pointOf)).toEqual([[ofType, 1]])
   })
 
+  it('begin at zero where an alert counts increases, which miss the first value of a series', async () => {
+    const { telemetry, collect } = setUp()
+    telemetry.watch({ stats: async () => ({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 }) })
+    const metrics = await collect()
+    const of = (name: string, attribute: string) =>
+      metrics(name).map(({ attributes, value }) => [attributes[attribute], value])
+    expect(metrics('ackhook.verified').map(pointOf)).toEqual([[{}, 0]])
+    expect(of('ackhook.rejections', 'error.type')).toContainEqual(['event_invalid', 0])
+    expect(of('ackhook.incidents', 'ackhook.incident')).toContainEqual(['redis_emptied', 0])
+    expect(metrics('ackhook.last_delivery_age')).toEqual([])
+  })
+
+  it('count what a genuine sender sent, and report how long ago', async () => {
+    const { telemetry, deliver, collect } = setUp()
+    await deliver('evt_1', { secret: 'a-secret-that-was-guessed' })
+    expect((await collect())('ackhook.last_delivery_age')).toEqual([])
+    await deliver('evt_1')
+    const age = (await collect())('ackhook.last_delivery_age')[0]?.value
+    expect(age).toBeGreaterThanOrEqual(0)
+    expect(age).toBeLessThan(60)
+    // The signature of a replay is genuine.
+    telemetry({ kind: 'rejected', code: 'timestamp_too_old', status: 401, durationMs: 1 })
+    telemetry({ kind: 'rejected', code: 'capacity_exceeded', status: 503, durationMs: 1 })
+    telemetry({ kind: 'rejected', code: 'body_too_large', status: 413, durationMs: 1 })
+    expect((await collect())('ackhook.verified')[0]?.value).toBe(3)
+  })
+
   it('count incidents', async () => {
     const { telemetry, collect } = setUp()
     const about = { id: 'evt_1', type: 'a.b', namespace: '' }
@@ -284,7 +313,8 @@ describe('metrics', () => {
     telemetry({ kind: 'store_slow', operation: 'claim', durationMs: 300 })
     telemetry({ kind: 'store_down', operation: 'claim', error: new Error(SECRET_DATA) })
     telemetry({ kind: 'notice', code: 'redis_evicts', message: 'x' })
-    expect((await collect())('ackhook.incidents').map(pointOf)).toEqual(
+    const counted = (await collect())('ackhook.incidents').filter(({ value }) => value !== 0)
+    expect(counted.map(pointOf)).toEqual(
       ['lease_lost', 'completion_lost', 'store_slow', 'store_down', 'redis_evicts'].map(one => [
         { 'ackhook.incident': one },
         1,

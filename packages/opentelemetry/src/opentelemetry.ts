@@ -38,9 +38,9 @@ export interface WatchOptions {
 /** An observer for the option `observe`, with gauges and traced handlers. */
 export interface OpenTelemetry extends Observer {
   /**
-   * Reports pending, active and dead events and the oldest event's age whenever metrics are collected, and whether the
-   * inbox replies within 3 seconds: if not, the other gauges are NaN. Call it after setting up OpenTelemetry. Returns a
-   * function that stops it. Throws `ConfigurationError` for a second receiver.
+   * Reports the depth and capacity of the inbox whenever metrics are collected, and whether it replies within 3 seconds:
+   * if not, no depth is reported. After `close()`, nothing is. Call it after setting up OpenTelemetry. Returns a function
+   * that stops it. Throws `ConfigurationError` for a second receiver.
    */
   watch(receiver: WatchedReceiver, options?: WatchOptions): () => void
   /**
@@ -108,7 +108,7 @@ class Telemetry {
 
   observe(observation: Observation): void {
     this.spans.record(observation)
-    this.#metrics ??= new Metrics({ meter: this.#meter(), types: this.#types, errors: this.#errors })
+    this.#metrics ??= this.#createMetrics()
     this.#metrics.record(observation)
     this.#options.observe?.(observation)
     if (this.spans.overlapped && !this.#reported) {
@@ -118,13 +118,20 @@ class Telemetry {
     }
   }
 
+  #createMetrics(): Metrics {
+    return new Metrics({ meter: this.#meter(), types: this.#types, errors: this.#errors })
+  }
+
   watch(receiver: WatchedReceiver, options: WatchOptions = {}): () => void {
     refuseUnknownNames(options, ['attributes'])
-    const { attributes = {} } = options
+    // An object of its own: it identifies this receiver's series.
+    const attributes = { ...options.attributes }
     if (this.#watched !== undefined && this.#watched !== receiver) throw oneEach('receiver')
     // A second call for the same receiver replaces the first: two would report each gauge twice.
     this.#stop()
     this.#watched = receiver
+    // Counters begin at zero here: a rate or an increase misses whatever a series begins with.
+    this.#metrics ??= this.#createMetrics()
     this.#stop = reportGauges(this.#meter(), receiver, attributes)
     return () => {
       if (this.#watched !== receiver) return

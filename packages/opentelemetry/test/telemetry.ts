@@ -81,6 +81,7 @@ export function setUp(
     observations,
     exporter,
     metricExporter,
+    meterProvider,
     tracer: tracerProvider.getTracer('test'),
     deliver: (id: string, delivery: DeliveryOptions = {}) => handle(receiver, id, delivery),
     spansOf: (operationName: string): ReadableSpan[] =>
