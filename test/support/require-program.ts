@@ -54,4 +54,5 @@ const PACKAGES = {
   pgbouncer: 'pgbouncer',
   openssl: 'openssl',
   nginx: 'nginx',
+  promtool: 'prometheus',
 } as const

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { inFull } from '../support/in-full.ts'
+import { cleanTime } from './clean-time.ts'
+import { FAULTS, type Fault } from './faults.ts'
+import {
+  ACKNOWLEDGED,
+  COUNTERS,
+  HEALTHY,
+  ofTarget,
+  QUICKLY_ACKNOWLEDGED,
+  stepsIn,
+  VERIFIED,
+} from './processes.ts'
+import { allFirings, checkRules, firstFirings, type Samples, type SeriesByName, STEP_S } from './promtool.ts'
+
+const BEFORE = stepsIn(30)
+const DURING = stepsIn(14)
+
+it('are rules that Prometheus accepts', () => {
+  expect(checkRules).not.toThrow()
+})
+
+describe('an alert', () => {
+  it.each(FAULTS.map(fault => [fault.name, fault] as const))('fires in time when %s', (_, fault) => {
+    const steps = Array.from({ length: BEFORE + DURING }, (_, step) => step)
+    const fires = Object.fromEntries(
+      [...firstFirings(seriesOf(fault), steps)].map(([name, step]) => [name, (step - BEFORE) * STEP_S]),
+    )
+    expect(fires).toEqual(fault.fires)
+    if (fault.withinS === undefined) expect(fires).toEqual({})
+    else expect(Math.min(...Object.values(fires))).toBeLessThanOrEqual(fault.withinS)
+  })
+})
+
+it('there are nineteen faults, of which sixteen are told within two minutes', () => {
+  expect(FAULTS).toHaveLength(19)
+  expect(FAULTS.filter(({ withinS = Number.POSITIVE_INFINITY }) => withinS <= 120)).toHaveLength(16)
+})
+
+it('no alert fires in time without a fault, with deployments, a scanner and a replay', () => {
+  expect(allFirings(cleanTime({ hours: inFull(7 * 24, 2) }))).toEqual([])
+}, 3_600_000)
+
+/** What two processes export before and during a fault. */
+function seriesOf(fault: Fault): SeriesByName {
+  return { ...ofTarget('a:9464', processOf(fault, true)), ...ofTarget('b:9464', processOf(fault, false)) }
+}
+
+function processOf(fault: Fault, isFirst: boolean): Record<string, Samples> {
+  const { perMinute, counters = {}, once = {}, gauges = {}, processes } = fault
+  const normal: Record<string, number> = {
+    [VERIFIED]: perMinute,
+    [ACKNOWLEDGED]: perMinute,
+    [QUICKLY_ACKNOWLEDGED]: perMinute,
+  }
+  const sample = (valueAt: (seconds: number) => number | undefined, isUp = false): Samples =>
+    Array.from({ length: BEFORE + DURING }, (_, step) => {
+      const seconds = (step - BEFORE) * STEP_S
+      if (seconds <= 0 || processes === undefined) return valueAt(seconds)
+      return isUp && processes === 'hang' ? 0 : undefined
+    })
+  const series: Record<string, Samples> = {}
+  for (const name of COUNTERS) {
+    const [before = 0, during = before] = [normal[name], counters[name]]
+    series[name] = sample(seconds => {
+      const grown = before * Math.min(0, seconds) + during * Math.max(0, seconds)
+      const sudden = seconds > 0 && isFirst ? (once[name] ?? 0) : 0
+      return Math.floor((before * BEFORE * STEP_S + grown) / 60 / 2) + sudden
+    })
+  }
+  for (const [name, healthy] of Object.entries(HEALTHY)) {
+    const during = gauges[name]
+    series[name] = sample(
+      seconds => (seconds > 0 && during !== undefined ? during(seconds) : healthy),
+      name === 'up',
+    )
+  }
+  return series
+}
