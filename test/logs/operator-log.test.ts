@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { bullmqInbox } from '@ackhook/bullmq'
-import { createReceiver, type Inbox, type Logger } from '@ackhook/core'
+import { createReceiver, type Inbox, type Logger, memoryInbox } from '@ackhook/core'
 import { redisStore } from '@ackhook/redis'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { fastify } from 'fastify'
@@ -80,7 +80,7 @@ it('pino: a Redis outage is one error with its cause, and one line when a delive
     if (status === 503) refused++
     return status === 202
   })
-  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${INFO} store_up`])
+  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${WARN} store_up`])
   expect(lines[0]?.err?.message).toContain('ECONNREFUSED')
   expect(lines[1]?.msg).toMatch(
     new RegExp(`^The inbox or its store works again after \\d+ s; ${refused} deliveries were refused\\.$`),
@@ -116,14 +116,112 @@ it("pino: a process that only runs handlers logs its queue's outage, and its end
     30_000,
   )
   expect(attempts.length).toBeGreaterThan(0)
-  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${INFO} store_up`])
+  expect(shortOf(lines)).toEqual([`${ERROR} store_down`, `${WARN} store_up`])
   expect(lines.find(({ level }) => level === ERROR)?.err?.message).toContain('ECONNREFUSED')
+})
+
+it('the default logger: the beginning and the end of an outage are seen', async () => {
+  const warnings: string[] = []
+  const note = (warning: Error & { readonly code?: string }): void => void warnings.push(warning.message)
+  process.on('warning', note)
+  const receiver = createReceiver({
+    secret: SECRET,
+    concurrency: 0,
+    inbox: bullmqInbox({ connection: server.url, queue: 'default-logger' }) as Inbox,
+  })
+  onTestFinished(async () => {
+    process.off('warning', note)
+    await receiver.close({ timeout: '1s' })
+  })
+  await receiver.start()
+  await server.kill()
+  const logged = (text: string) => warnings.some(message => message.includes(text))
+  await until('the outage is logged', async () => (await send(receiver)) === 503 && logged('failed in'))
+  await server.restart()
+  await until('its end is logged', async () => (await send(receiver)) === 202 && logged('works again after'))
+})
+
+it('pino: a primary that has become a replica is called a failover, and nothing is promised', async () => {
+  const { logger, lines } = pino()
+  const receiver = createReceiver({
+    secret: SECRET,
+    concurrency: 0,
+    logger,
+    inbox: bullmqInbox({ connection: server.url, queue: 'failover' }) as Inbox,
+  })
+  onTestFinished(async () => void (await receiver.close({ timeout: '1s' })))
+  await receiver.start()
+  expect(await send(receiver)).toBe(202)
+  const operator = new Redis(server.url)
+  onTestFinished(() => operator.disconnect())
+  await operator.replicaof('127.0.0.1', '1')
+  const failover = () => lines.find(({ msg }) => msg.includes('This looks like a failover'))
+  await until(
+    'the failover is logged',
+    async () => (await send(receiver)) === 503 && failover() !== undefined,
+  )
+  expect(failover()).toMatchObject({ level: ERROR, code: 'store_down' })
+  expect(lines.some(({ msg }) => /no stored event is lost/i.test(msg))).toBe(false)
+  await operator.replicaof('NO', 'ONE')
+})
+
+it('pino: a lost lease is logged once for many, with what is known of its cause', async () => {
+  const client = new Redis(server.url)
+  client.on('error', () => {})
+  const { logger, lines } = pino()
+  const start = (own: Logger) => {
+    const inbox = memoryInbox({ store: redisStore(client), lease: '1s' })
+    return createReceiver({ secret: SECRET, logger: own, inbox, concurrency: 5 })
+  }
+  const [first, second] = [start(logger), start(pino().logger)]
+  let begun = 0
+  first.on('*', (_, { signal }) => {
+    begun++
+    return new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+  })
+  second.on('*', () => new Promise<void>(resolve => setTimeout(resolve, 3000).unref()))
+  onTestFinished(async () => {
+    await Promise.all([first.close({ timeout: '1s' }), second.close({ timeout: '1s' })])
+    client.disconnect()
+  })
+  const bodies = Array.from({ length: 5 }, (_, n) => eventBody({ id: `evt_leased_${n}` }))
+  for (const body of bodies) expect((await first.handle(signedRequest(body))).status).toBe(202)
+  await until('all run', () => begun === 5)
+  // Someone empties the store, and the sender repeats the events to another process.
+  await client.flushall()
+  for (const body of bodies) await second.handle(signedRequest(body))
+  await until('the leases are lost', async () => lines.some(({ code }) => code === 'lease_lost'))
+  await until('nothing runs', async () => (await first.stats()).active === 0)
+  const lost = lines.filter(({ code }) => code === 'lease_lost')
+  expect(lost).toHaveLength(1)
+  expect(lost[0]).toMatchObject({
+    level: WARN,
+    msg: expect.stringContaining('it may run twice. No failure of the'),
+  })
 })
 
 describe('a file of sqliteInbox', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook logs-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'webhooks.db')
+
+  it('pino: a queue that a burst fills is warned of before the first refusal', async () => {
+    const { logger, lines } = pino()
+    const full = createReceiver({
+      secret: SECRET,
+      logger,
+      inbox: sqliteInbox(join(folder, 'full.db')),
+      concurrency: 0,
+      capacity: 100,
+    })
+    onTestFinished(async () => void (await full.close()))
+    await full.start()
+    // The start's own look at the file comes first.
+    await full.stats()
+    await until('it is full', async () => (await send(full)) === 503)
+    await until('the refusal is logged', () => lines.some(({ code }) => code === 'capacity_exceeded'))
+    expect(shortOf(lines)).toEqual([`${WARN} queue_filling`, `${WARN} capacity_exceeded`])
+  })
 
   it('pino: the line for a dead letter has the command that redrives it, and the next start logs waiting events', async () => {
     const first = pino()

@@ -5,7 +5,7 @@ import { FailureLog } from './failure-log.ts'
 
 const SEE = ' See https://github.com/ackhook/ackhook/blob/main/docs/errors.md#refused'
 const DOWN =
-  "The inbox or its store failed in 'claim'. Check its server or disk: err has the cause. Until it works, deliveries may be refused, and events wait or run again; no stored event is lost."
+  "The inbox or its store failed in 'claim'. Check its server or disk: err has the cause. Until it works, deliveries may be refused, and events wait or run again."
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -108,7 +108,7 @@ describe('an outage', () => {
     log.worked(performance.now())
     expect(lines.slice(1)).toEqual([
       {
-        level: 'info',
+        level: 'warn',
         fields: { code: 'store_up', seconds: 28, refused: 135 },
         message: 'The inbox or its store works again after 28 s; 135 deliveries were refused.',
       },
@@ -133,15 +133,56 @@ describe('an outage', () => {
     expect(lines.slice(1)).toMatchObject([{ level: 'error', fields: { code: 'store_down' } }])
   })
 
-  it('is logged again if another cause appears, once a minute', () => {
+  it('is logged again at once for each new kind of failure, of which five are told, and not for other numbers', () => {
     const { log, lines } = logging()
-    for (let second = 0; second < 100; second++) {
-      log.failed('claim', new Error(second < 30 ? 'ECONNREFUSED' : `LOADING ${second}`))
-      vi.advanceTimersByTime(1000)
+    const errors = [
+      ['ECONNREFUSED', 30],
+      ['LOADING 1', 5],
+      ['LOADING 2', 5],
+      ['timed out', 1],
+      ['READONLY', 1],
+      ['NOAUTH', 1],
+      ['a sixth', 1],
+    ] as const
+    for (const [text, seconds] of errors) {
+      for (let second = 0; second < seconds; second++) {
+        log.failed('claim', new Error(text))
+        vi.advanceTimersByTime(1000)
+      }
     }
     const causes = lines.map(({ fields }) => (fields['err'] as Error).message)
-    const more = [30, 31, 32, 33].map(second => `Error: LOADING ${second}`)
-    expect(causes).toEqual(['ECONNREFUSED', ['Error: ECONNREFUSED', ...more].join('; ')])
+    const all = ['ECONNREFUSED', 'LOADING 1', 'timed out', 'READONLY', 'NOAUTH'].map(text => `Error: ${text}`)
+    expect(causes).toEqual(['ECONNREFUSED', ...[2, 3, 4, 5].map(count => all.slice(0, count).join('; '))])
+  })
+
+  it('of a new kind is told although the one before ended less than a minute ago', () => {
+    const { log, lines } = logging()
+    const end = () => {
+      vi.advanceTimersByTime(3000)
+      log.worked(performance.now())
+    }
+    log.failed('claim', new Error('ECONNREFUSED'))
+    end()
+    log.failed('claim', new Error('ECONNREFUSED'))
+    end()
+    log.failed('claim', new Error('disk full'))
+    end()
+    expect(lines.map(({ fields }) => (fields['err'] as Error | undefined)?.message)).toEqual([
+      'ECONNREFUSED',
+      undefined,
+      'ECONNREFUSED',
+      'Error: ECONNREFUSED; Error: disk full',
+    ])
+  })
+
+  it.each([
+    "READONLY You can't write against a read only replica.",
+    'cannot execute INSERT in a read-only transaction',
+  ])('is called a failover if a server that only reads replies: %s', text => {
+    const { log, lines } = logging()
+    log.failed('accept', new Error(text))
+    vi.advanceTimersByTime(2000)
+    expect(lines[0]?.message).toMatch(/ This looks like a failover: .+ are missing\.$/)
   })
 
   it('is over only after a success that began after the last failure', () => {
@@ -174,7 +215,7 @@ describe('an outage', () => {
       vi.advanceTimersByTime(1000)
       log.worked(performance.now())
     }
-    expect(lines.map(({ level }) => level)).toEqual(['error', 'info', 'error'])
+    expect(lines.map(({ level }) => level)).toEqual(['error', 'warn', 'error'])
     vi.advanceTimersByTime(61_000)
     log.worked(performance.now())
     expect(lines.at(-1)?.message).toContain('works again after 180 s')
@@ -198,4 +239,30 @@ it('an id with different bytes is reported at once, and a flood of them once a m
         'Event evt_300 was resent with different bytes (and 298 more since the last report); it is not run again.',
     },
   ])
+})
+
+describe('a lost lease', () => {
+  it('is logged at once, and a flood of them once a minute with a count', () => {
+    const { log, lines } = logging()
+    for (let n = 1; n <= 40; n++) log.leaseLost({ id: `evt_${n}`, type: 'a.b' })
+    vi.advanceTimersByTime(60_000)
+    expect(lines.map(({ fields }) => fields)).toEqual(
+      ['evt_1', 'evt_40'].map(event => ({ code: 'lease_lost', event, type: 'a.b' })),
+    )
+    expect(lines[0]?.message).toMatch(
+      /it may run twice\. No failure of the inbox or its store is known\. Perhaps/,
+    )
+    expect(lines[1]?.message).toContain('(and 38 more since the last report)')
+  })
+
+  it('names the failure of the inbox that caused it, or one that has just ended', () => {
+    const { log, lines } = logging()
+    log.failed('extend', new Error('ECONNRESET'))
+    log.leaseLost({ id: 'evt_1', type: 'a.b' })
+    expect(lines.at(-1)?.message).toMatch(/The inbox or its store fails: Error: ECONNRESET\.$/)
+    vi.advanceTimersByTime(61_000)
+    log.worked(performance.now())
+    log.leaseLost({ id: 'evt_2', type: 'a.b' })
+    expect(lines.at(-1)?.message).toMatch(/The inbox or its store had failed shortly before\.$/)
+  })
 })

@@ -79,7 +79,7 @@ describe('a store or an inbox that is down', () => {
     expect(logger.lines).toMatchObject([
       { level: 'error', fields: { code: 'store_down', err: { message: 'ECONNREFUSED' } } },
       {
-        level: 'info',
+        level: 'warn',
         message: 'The inbox or its store works again after 28 s; 28 deliveries were refused.',
       },
     ])
@@ -99,10 +99,10 @@ describe('a store or an inbox that is down', () => {
     await receiver.on('*', () => {}).start()
     // The event may have been taken before the failure.
     await run()
-    expect(codes(logger)).not.toContain('info store_up')
+    expect(codes(logger)).not.toContain('warn store_up')
     vi.advanceTimersByTime(28_000)
     await run()
-    expect(codes(logger)).toEqual(['error store_down', 'info store_up'])
+    expect(codes(logger)).toEqual(['error store_down', 'warn store_up'])
   })
 })
 
@@ -238,6 +238,17 @@ describe('a queue that fills up', () => {
     expect(logger.lines[0]?.message).toContain('The inbox is 85% full. 850016 events wait or run')
   })
 
+  it('of a durable inbox is also queried within a burst, so that the warning comes before the first refusal', async () => {
+    let pending = 0
+    const { inbox } = durableInbox({
+      stats: async () => ({ ...EMPTY, pending }),
+      accept: () => (pending++ < 1000 ? { outcome: 'accepted' } : { outcome: 'full' }),
+    })
+    const { logger, send } = watch({ inbox, capacity: 1000, concurrency: 0 })
+    while ((await send()).status === 202);
+    await vi.waitFor(() => expect(codes(logger)).toEqual(['warn queue_filling', 'warn capacity_exceeded']))
+  })
+
   it('costs no line and no reply if the inbox cannot report its size', async () => {
     const { inbox } = durableInbox({
       stats: () => Promise.reject(new Error('no')),
@@ -362,7 +373,7 @@ describe('a dead letter without onDeadLetter', () => {
 })
 
 describe('a handler that fails often', () => {
-  it('is logged by its error name, at once and then once a minute with a count; dead letters one by one', async () => {
+  it('is logged by its error name, at once and then once a minute with a count; the first dead letters one by one', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
     const { inbox, run } = durableInbox({})
     const { receiver, logger } = watch({ inbox, retry: { attempts: 3 } })
@@ -388,6 +399,35 @@ describe('a handler that fails often', () => {
         message: expect.stringMatching(/^TypeError failed 412 more times since the last report\. /),
       },
     ])
+  })
+
+  it('of many events of a type is logged whole ten times, then once a minute with a count, and whole again later', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+    const { inbox, run } = durableInbox({ redriveCommand: ({ id }) => `npx ackhook inbox redrive ${id}` })
+    const { receiver, logger } = watch({ inbox, retry: { attempts: 1 } })
+    let error: Error = new TypeError('no')
+    await receiver
+      .on('*', () => {
+        throw error
+      })
+      .start()
+    for (let i = 0; i < 1000; i++) await run()
+    // The eleventh is the first of the counted ones, and so at once.
+    expect(logger.lines).toHaveLength(11)
+    error = new RangeError('too far')
+    await run()
+    expect(logger.lines).toHaveLength(12)
+    expect(logger.lines.every(({ message }) => message.includes('To run it again:'))).toBe(true)
+    vi.advanceTimersByTime(60_000)
+    expect(logger.lines.slice(12).map(({ level, message }) => [level, message])).toEqual([
+      [
+        'error',
+        '989 more events were dead-lettered since the last report (a.b, TypeError). The last: Event evt_1 (a.b) is dead-lettered after attempt 1. To run it again: npx ackhook inbox redrive evt_1',
+      ],
+    ])
+    vi.advanceTimersByTime(61_000)
+    await run()
+    expect(logger.lines).toHaveLength(14)
   })
 })
 

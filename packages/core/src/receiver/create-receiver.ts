@@ -109,7 +109,7 @@ function connect<Context>(
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
     observers.observe?.(observation)
-    if (observation.kind === 'store_down') failures.failed(observation.operation, observation.error)
+    failures.observed(observation)
   }
   const { location } = inbox
   const sharing = new ReceiverHandlers({ handlers, clock, handlerWaitMs, namespace, location })

@@ -21,7 +21,7 @@ export interface HandleRequestParts<Context> {
     accept(delivery: Delivery): MaybePromise<AcceptResult | Refusal>
   }
   readonly failures: Pick<FailureLog, 'refused' | 'conflicted' | 'worked' | 'outage'>
-  readonly queue: Pick<QueueLog, 'nextAt' | 'accepted'>
+  readonly queue: Pick<QueueLog, 'nextAt' | 'left' | 'accepted'>
   readonly observers: Pick<Observers, 'observe'>
 }
 
@@ -98,7 +98,7 @@ function acknowledge<Context>(
   observers.observe?.({ kind: 'accepted', code, ...observed })
   // Compared here, because nearly every acceptance has nothing to report.
   if (failures.outage !== undefined) failures.worked(startedAt)
-  if (startedAt >= queue.nextAt) queue.accepted(startedAt)
+  if (startedAt >= queue.nextAt || --queue.left < 0) queue.accepted(startedAt)
   return replyFor(code)
 }
 

@@ -9,6 +9,8 @@ import type { ResolvedOptions } from './options.ts'
 /** Interval between queries of an inbox, in milliseconds. An inbox in this process replies synchronously. */
 const ASK_EVERY_MS = 30_000
 const ASK_OWN_EVERY_MS = 1000
+/** Share of `capacity` that a process may accept between two queries: a burst fills an inbox within seconds. */
+const ASK_EVERY_SHARE = 0.05
 const ANSWER = { operation: 'inbox.stats', ms: 1000 }
 /** Shares of `capacity`: one warning above the first, and the next only after the fill level fell below the second. */
 const HIGH = 0.8
@@ -23,16 +25,27 @@ export class QueueLog {
   readonly #parts: QueueLogParts
   /** Monotonic time in milliseconds of the next query. Read at each acceptance, without a call. */
   nextAt: number = performance.now() + ASK_OWN_EVERY_MS
+  /** Acceptances until the next query, whatever the time. Counted at each acceptance, without a call. */
+  left: number
   #isHigh = false
 
   constructor(parts: QueueLogParts) {
     this.#parts = parts
+    this.left = this.#mostBetween()
   }
 
-  /** Checks the fullness after an acceptance, from `nextAt` on. Delays nothing. */
+  /** Checks the fullness after an acceptance, from `nextAt` on, or with none `left`. Delays nothing. */
   accepted(now: number): void {
     const asked = this.#ask(stats => this.#judge(stats))
     this.nextAt = now + (isPromise(asked) ? ASK_EVERY_MS : ASK_OWN_EVERY_MS)
+    this.left = this.#mostBetween()
+  }
+
+  #mostBetween(): number {
+    const { inbox, capacity } = this.#parts
+    return inbox.durable === true
+      ? Math.max(1, Math.floor(capacity * ASK_EVERY_SHARE))
+      : Number.POSITIVE_INFINITY
   }
 
   /** Returns a sentence for the end of a line, or `undefined` if the inbox does not respond. */

@@ -69,25 +69,60 @@ export async function notifyFailure(
 /** Maximum number of error names that are counted separately. Handlers may throw any number. */
 const MOST_NAMES = 50
 
-/** Logs each dead letter, and other failures by the name of their error: at once, then once a minute with a count. */
+/** Maximum number of dead letters of one type and error that are logged whole, until a minute passes without one. */
+const MOST_WHOLE = 10
+const MINUTE_MS = 60_000
+
+/**
+ * Logs failures by the name of their error: at once, then once a minute with a count. Of dead letters, the first of each
+ * type and error are logged whole.
+ */
 export function createAttemptLog({ logger, acknowledge, inbox }: LogParts): (failure: Failure) => void {
   const report = onceAMinute<{ text: string; fields: { error: string } }>(({ text, fields }, _, count) => {
     const counted = `${fields.error} failed ${count} more times since the last report. The last: ${text}`
     logger.warn(fields, count === 1 ? text : counted)
   }, MOST_NAMES)
+  const reportDead = createDeadLetterLog(logger)
   return ({ error: err, attempt, delivery, retryInMs }) => {
     const { id: event, type, namespace } = delivery
     const fields = { err, event, type, namespace, attempt }
     if (retryInMs === undefined && acknowledge === 'immediately') {
       const command = inbox?.redriveCommand?.(delivery)
       const redrive = command === undefined ? '' : ` To run it again: ${command}`
-      logger.error(fields, `Event ${event} (${type}) is dead-lettered after attempt ${attempt}.${redrive}`)
+      reportDead({
+        fields,
+        text: `Event ${event} (${type}) is dead-lettered after attempt ${attempt}.${redrive}`,
+      })
       return
     }
     const next = retryInMs === undefined ? NOT_HERE : `the next is in ${retryInMs} ms.`
     const text = `Attempt ${attempt} at event ${event} (${type}) failed; ${next}`
     const error = `${describeError(err).split(':', 1)}`
     report(error, { text, fields: { ...fields, error } })
+  }
+}
+
+interface DeadLine {
+  readonly fields: { readonly err: unknown; readonly type: string }
+  readonly text: string
+}
+
+/** A handler that fails for every event would otherwise fill a disk. */
+function createDeadLetterLog(logger: Logger): (line: DeadLine) => void {
+  const seen = new Map<string, { count: number; at: number }>()
+  const reportMore = onceAMinute<DeadLine>(({ fields, text }, _, count, of) => {
+    const more = `${count} more events were dead-lettered since the last report${of && ` (${of})`}. The last: ${text}`
+    logger.error(fields, count === 1 ? text : more)
+  }, MOST_NAMES)
+  return line => {
+    const name = `${line.fields.type}, ${describeError(line.fields.err).split(':', 1)}`
+    const key = seen.size < MOST_NAMES || seen.has(name) ? name : ''
+    const now = performance.now()
+    const last = seen.get(key)
+    const count = last === undefined || now - last.at > MINUTE_MS ? 0 : last.count
+    seen.set(key, { count: count + 1, at: now })
+    if (count < MOST_WHOLE) logger.error(line.fields, line.text)
+    else reportMore(key, line)
   }
 }
 
