@@ -138,6 +138,7 @@ class SqliteInbox {
     const { minDelayMs, maxDelayMs, factor } = policy.retry
     this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
     await this.#engine.open()
+    this.#reportUpgrade(policy)
     await shareHandlers(this.board, policy)
     // If closed meanwhile, nothing would stop the lease check.
     if (this.#closing !== undefined) throw closedError()
@@ -145,6 +146,18 @@ class SqliteInbox {
     const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
     this.#started = { work, policy, leaseCheck }
     this.#batcher.flushNow()
+  }
+
+  #reportUpgrade({ logger }: ProcessingPolicy): void {
+    const { upgrade } = this.#engine
+    if (upgrade === undefined) return
+    const { from, to, copy } = upgrade
+    const kept =
+      copy === undefined ? '' : ` The file as it was before is ${copy}: delete it once you need no way back.`
+    logger.warn(
+      { code: 'schema_upgraded', from, to, copy },
+      `The tables of the inbox were upgraded from schema ${from} to ${to}: an earlier release of @ackhook/sqlite cannot open them any more.${kept}`,
+    )
   }
 
   accept(delivery: Delivery): Promise<AcceptResult> {

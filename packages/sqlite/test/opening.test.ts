@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
+import { recordingLogger } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
@@ -191,6 +192,46 @@ describe('opening the file of sqliteInbox', () => {
       expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
       expect(app.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
       app.close()
+    }))
+
+  it('upgrades a file of an older release, says so, and keeps the file as it was', () =>
+    withFolder(async folder => {
+      const path = join(folder, "o'neill.db")
+      const before = sqliteInbox(path)
+      await startInbox(before, { concurrency: 0 })
+      await before.accept(newDelivery({ id: 'evt_kept' }))
+      await before.close(1000)
+      const old = new DatabaseSync(path)
+      old.exec(`ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
+        ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
+        UPDATE ackhook_schema SET version = 2`)
+      old.close()
+      const logger = recordingLogger()
+      const inboxes = [sqliteInbox(path), sqliteInbox(path)]
+      await Promise.all(inboxes.map(inbox => startInbox(inbox, { concurrency: 0, logger })))
+      expect((await inboxes[0]?.stats())?.pending).toBe(1)
+      await Promise.all(inboxes.map(inbox => inbox.close(1000)))
+      // One of two processes that open it at once.
+      const copy = `${path}.schema-2`
+      expect(logger.lines.filter(({ fields }) => fields['code'] === 'schema_upgraded')).toEqual([
+        {
+          level: 'warn',
+          fields: { code: 'schema_upgraded', from: 2, to: 3, copy },
+          message: expect.stringMatching(
+            /upgraded from schema 2 to 3: .+ The file as it was before is .+schema-2: /,
+          ),
+        },
+      ])
+      const kept = new DatabaseSync(copy)
+      expect(kept.prepare('SELECT version FROM ackhook_schema').get()).toEqual({ version: 2 })
+      expect(kept.prepare('SELECT id FROM ackhook_events').all()).toEqual([{ id: 'evt_kept' }])
+      kept.close()
+      expect(readdirSync(folder).filter(name => name.includes('schema-'))).toEqual(["o'neill.db.schema-2"])
+      const again = sqliteInbox(path)
+      const quiet = recordingLogger()
+      await startInbox(again, { concurrency: 0, logger: quiet })
+      await again.close(1000)
+      expect(quiet.lines).toEqual([])
     }))
 
   it('returns dead letters and statistics before it has started', () =>

@@ -3,11 +3,14 @@ import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
+import type { Upgrade } from '../protocol/upgrade.ts'
 
 /** Runs the SQL: in a thread of its own, or in the calling one if the user brought the database. */
 export interface Engine {
   /** Opens the file. If it rejects, it may be called again. */
   open(): Promise<void>
+  /** Change that opening has made to the tables. */
+  readonly upgrade: Upgrade | undefined
   /** Must be called before the first event. */
   setPolicy(policy: StoragePolicy): void
   /** Rejects only if the engine itself fails; the result contains SQLite's errors. */

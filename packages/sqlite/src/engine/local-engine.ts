@@ -3,6 +3,7 @@ import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
+import type { Upgrade } from '../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../storage/driver/database.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { Storage } from '../storage/storage.ts'
@@ -18,6 +19,10 @@ export class LocalEngine implements Engine {
 
   constructor(database: SqliteDatabase, create: boolean) {
     this.#storage = new Storage(() => database, undefined, create)
+  }
+
+  get upgrade(): Upgrade | undefined {
+    return this.#storage.upgrade
   }
 
   async open(): Promise<void> {

@@ -6,6 +6,7 @@ import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
+import type { Upgrade } from '../protocol/upgrade.ts'
 import { writeBatch } from './batch-message.ts'
 import { type Engine, toError } from './engine.ts'
 import { ExitGate } from './exit-gate.ts'
@@ -37,6 +38,7 @@ export class ThreadEngine implements Engine {
   /** Last started worker, whose end matters. Unset if it could not open the file. */
   #worker: Worker | undefined
   #isFirst = true
+  #upgrade: Upgrade | undefined
   #isClosed = false
   #policy: StoragePolicy = NO_POLICY
   #lastId = 0
@@ -49,6 +51,10 @@ export class ThreadEngine implements Engine {
   async open(): Promise<void> {
     if (this.#isClosed) throw this.#closedError()
     await this.#open()
+  }
+
+  get upgrade(): Upgrade | undefined {
+    return this.#upgrade
   }
 
   setPolicy(policy: StoragePolicy): void {
@@ -120,8 +126,10 @@ export class ThreadEngine implements Engine {
       const thread = new Thread(worker)
       worker.on('message', (message: FromThread) => {
         if (message[0] === 'results') this.#answer(message[1])
-        else if (message[0] === 'open') resolve(thread)
-        else {
+        else if (message[0] === 'open') {
+          this.#upgrade = message[1] ?? this.#upgrade
+          resolve(thread)
+        } else {
           // The thread ends by itself.
           this.#worker = undefined
           reject(this.toError(message[1]))

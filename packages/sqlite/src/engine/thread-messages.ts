@@ -1,5 +1,6 @@
 import type { Fault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
+import type { Upgrade } from '../protocol/upgrade.ts'
 import type { BatchMessage } from './batch-message.ts'
 import type { ResultMessage } from './result-message.ts'
 
@@ -21,5 +22,5 @@ export type ToThread =
 
 export type FromThread =
   | readonly [kind: 'results', results: readonly ResultMessage[]]
-  | readonly [kind: 'open']
+  | readonly [kind: 'open', upgrade: Upgrade | undefined]
   | readonly [kind: 'failed', fault: Fault]

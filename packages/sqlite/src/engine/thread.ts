@@ -28,7 +28,7 @@ async function main(port: MessagePort, data: ThreadData): Promise<void> {
     const openFile = await loadDriver()
     const storage = gate.enter(() => openStorage(openFile, data))
     new Server(port, storage, gate, send).start()
-    send(['open'])
+    send(['open', storage.upgrade])
   } catch (error) {
     send(['failed', faultOf(error)])
   }

@@ -3,6 +3,7 @@ import type { Batch, Query } from '../protocol/batch.ts'
 import type { BatchResult, QueryResult } from '../protocol/batch-result.ts'
 import { type Fault, FaultError } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
+import type { Upgrade } from '../protocol/upgrade.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { plainDatabase } from './driver/plain-database.ts'
@@ -24,11 +25,17 @@ export class Storage {
   readonly #uniqueToken = createTokens()
   #connection: Connection | undefined
   #file: FileIdentity | undefined
+  #upgrade: Upgrade | undefined
 
   constructor(openDatabase: () => SqliteDatabase, path?: string, create = true) {
     this.#openDatabase = openDatabase
     this.#path = path
     this.#create = create
+  }
+
+  /** Change that opening has made to the file's tables. */
+  get upgrade(): Upgrade | undefined {
+    return this.#upgrade
   }
 
   /** Opens the file unless it is open. Throws if that fails. */
@@ -88,7 +95,7 @@ export class Storage {
     if (this.#file?.isMissing()) throw new FaultError(GONE)
     const database = plainDatabase(this.#openDatabase())
     try {
-      prepareDatabase(database, this.#create)
+      this.#upgrade = prepareDatabase(database, this.#create) ?? this.#upgrade
       this.#file = this.#path === undefined ? undefined : fileIdentity(this.#path)
       this.#connection = new Connection(database, this.#own, this.#uniqueToken)
       return this.#connection

@@ -1,4 +1,5 @@
 import { FaultError } from '../../protocol/fault.ts'
+import type { Upgrade } from '../../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { BUSY, sqliteCode } from '../driver/sqlite-errors.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from '../driver/sqlite-version.ts'
@@ -20,9 +21,9 @@ const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /**
  * Sets the pragmas that durability requires, reads them back, and creates the tables if there are none. Without
- * `create`, throws for a database without tables, and leaves it unchanged.
+ * `create`, throws for a database without tables, and leaves it unchanged. Returns an upgrade of the tables.
  */
-export function prepareDatabase(database: SqliteDatabase, create = true): void {
+export function prepareDatabase(database: SqliteDatabase, create = true): Upgrade | undefined {
   // Set before any statement that another process may block: even reading the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
@@ -38,9 +39,10 @@ export function prepareDatabase(database: SqliteDatabase, create = true): void {
   database.exec(`PRAGMA journal_size_limit = ${MAX_KEPT_LOG_BYTES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
-  createSchema(database)
+  const upgrade = createSchema(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
+  return upgrade
 }
 
 /** Switches to WAL, with retries: if two processes do so on a new file at once, SQLite refuses one without waiting. */

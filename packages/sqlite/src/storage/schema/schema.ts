@@ -1,4 +1,6 @@
+import { renameSync, rmSync } from 'node:fs'
 import { FaultError } from '../../protocol/fault.ts'
+import type { Upgrade } from '../../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
 
@@ -112,21 +114,58 @@ const TO_3 = `
 const UPGRADES = [TO_2, TO_3]
 
 /**
- * Creates the tables in a file that has none, and upgrades those of an older release. Throws if a newer release has
- * written the file.
+ * Creates the tables in a file that has none, and upgrades those of an older release, of which it keeps a copy. Throws if
+ * a newer release has written the file, or if there is no room for the copy: then nothing has changed.
  */
-export function createSchema(database: SqliteDatabase): void {
-  if (isCurrent(database)) return
+export function createSchema(database: SqliteDatabase): Upgrade | undefined {
+  if (isCurrent(database)) return undefined
+  const from = readVersion(database)
+  const copy = from === undefined || from === SCHEMA_VERSION ? undefined : copyBefore(database, from)
   database.exec('BEGIN IMMEDIATE')
   try {
     // Another process may have done it while this one waited for the lock.
-    if (!isCurrentVersion(database)) database.exec(changesFrom(readVersion(database)))
+    const isMine = !isCurrentVersion(database)
+    if (isMine) database.exec(changesFrom(readVersion(database)))
     if (!hasKeysByNamespace(database)) database.exec(KEYS_BY_NAMESPACE)
     database.exec('COMMIT')
+    return isMine && from !== undefined ? { from, to: SCHEMA_VERSION, copy } : undefined
   } catch (error) {
     rollback(database)
     throw error
   }
+}
+
+/** Copies the database beside its file, under a name with its version. Returns the path; none for one in memory. */
+function copyBefore(database: SqliteDatabase, version: number): string | undefined {
+  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
+    readonly file: string | null
+  }
+  if (file === null || file === '') return undefined
+  const copy = `${file}.schema-${version}`
+  // Several processes may do this at once. Only a complete copy gets the name.
+  const own = `${copy}.${process.pid}-${performance.now()}`
+  try {
+    database.exec(`VACUUM INTO ${quoted(own)}`)
+    // Another process may have upgraded the file before the copy began, and has then made one itself.
+    if (versionIn(database, own) === version) renameSync(own, copy)
+  } finally {
+    rmSync(own, { force: true })
+  }
+  return copy
+}
+
+function versionIn(database: SqliteDatabase, path: string): number {
+  database.exec(`ATTACH ${quoted(path)} AS ackhook_copy`)
+  try {
+    const row = database.prepare('SELECT max(version) AS version FROM ackhook_copy.ackhook_schema').get()
+    return (row as { readonly version: number }).version
+  } finally {
+    database.exec('DETACH ackhook_copy')
+  }
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 function changesFrom(version: number | undefined): string {
