@@ -15,8 +15,8 @@ const BUDGETS: Readonly<Record<string, number>> = {
   // With the description of its route for API documents.
   '@ackhook/fastify': 2400,
   '@ackhook/hono': 2000,
-  // It was 4000 before traces followed events through inboxes.
-  '@ackhook/opentelemetry': 4700,
+  // It was 4700 before its counters began at zero, and its gauges followed the life of the inbox.
+  '@ackhook/opentelemetry': 5900,
   '@ackhook/client': 4000,
 }
 
