@@ -48,6 +48,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'ABORT',
     'ACCEPT_RESULTS',
     'ByteCollector',
+    'CODES',
     'DOCS',
     'KNOWN_TYPES',
     'LeaseTime',
