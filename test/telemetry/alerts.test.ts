@@ -6,6 +6,7 @@ import {
   ACKNOWLEDGED,
   COUNTERS,
   HEALTHY,
+  incidents,
   ofTarget,
   QUICKLY_ACKNOWLEDGED,
   stepsIn,
@@ -35,6 +36,27 @@ describe('an alert', () => {
 it('there are nineteen faults, of which sixteen are told within two minutes', () => {
   expect(FAULTS).toHaveLength(19)
   expect(FAULTS.filter(({ withinS = Number.POSITIVE_INFINITY }) => withinS <= 120)).toHaveLength(16)
+})
+
+it('a new process that has something to report before its first scrape is heard too', () => {
+  const begin = stepsIn(5)
+  const series = Object.fromEntries(
+    [...COUNTERS, ...Object.keys(HEALTHY)].map(name => [
+      name,
+      Array.from({ length: begin + stepsIn(2) }, (_, step) => {
+        if (step < begin) return undefined
+        return HEALTHY[name] ?? Number(name === incidents('redis_evicts'))
+      }),
+    ]),
+  )
+  const fires = firstFirings(
+    {
+      ...ofTarget('a:9464', { up: new Array(begin).fill(1), ackhook_inbox_up: new Array(begin).fill(1) }),
+      ...ofTarget('b:9464', series),
+    },
+    [begin - 1, begin, begin + 2],
+  )
+  expect([...fires]).toEqual([['AckhookNotice', begin]])
 })
 
 it('no alert fires in time without a fault, with deployments, a scanner and a replay', () => {
