@@ -1,5 +1,6 @@
 import type { PushInbox } from '@ackhook/core/push'
 import type { ProcessingPolicy } from '@ackhook/core/spi'
+import type { SQSClient } from '@aws-sdk/client-sqs'
 import { Consumer } from 'sqs-consumer'
 import { type ReceivedMessage, settle } from './settle.ts'
 import type { SqsQueue } from './sqs-queue.ts'
@@ -66,7 +67,9 @@ export class SqsWorker {
     const { queue, leaseMs } = this.#parts
     return Consumer.create({
       queueUrl: queue.url,
-      sqs: queue.client,
+      sqs: queue.pollingClient() as SQSClient,
+      // Its own pause after a refusal comes on top of ours.
+      authenticationErrorTimeout: PAUSE_MS,
       waitTimeSeconds: POLL_SECONDS,
       // Longer than the lease, so that a message redelivered after a crash finds its lease expired.
       visibilityTimeout: Math.ceil((leaseMs * 1.5) / 1000),

@@ -1,6 +1,6 @@
 import { platform } from '#platform'
 import { describeError } from '../../errors/errors.ts'
-import { settlesWithin } from '../../lib/deadline.ts'
+import { settlesWithin, withDeadline } from '../../lib/deadline.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import { createTokens } from '../../lib/tokens.ts'
@@ -40,6 +40,8 @@ const MOST_UNAVAILABLE_MS = 900_000
 const MAX_LATER_VERSION = 5
 /** Maximum length of the error text in a dead letter. */
 const MAX_REASON = 1000
+/** Time limit of a publication that no sender waits for. */
+const PUBLISH_MS = 5000
 /** Time for withdrawn attempts to end, and for the last tries to remember handled events. */
 const GRACE_MS = 1200
 
@@ -329,7 +331,8 @@ export class PushConsumer {
   ): Promise<PushOutcome> {
     const { engine, policy } = this.#parts
     try {
-      await publish(publication)
+      // The engine may have stored it anyway: its id is then recognized as a duplicate.
+      await withDeadline(publish(publication), { operation: 'publish', ms: PUBLISH_MS })
       return DONE
     } catch (error) {
       policy.observe({ kind: 'store_down', operation: 'publish', error })

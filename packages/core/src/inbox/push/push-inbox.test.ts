@@ -193,6 +193,23 @@ describe('an event', () => {
   })
 })
 
+describe('an engine that never answers', () => {
+  it('costs a message its turn, not its slot, and a question a few seconds', {
+    timeout: 20_000,
+  }, async () => {
+    const silent = () => new Promise<never>(() => {})
+    const publish = vi.fn<PushEngine['publish']>(silent).mockResolvedValueOnce(undefined)
+    const { send, inbox, handler, kinds, receiver } = setup({ publish, stats: silent })
+    handler.mockRejectedValueOnce(new Error('no'))
+    await send()
+    const [[body] = []] = publish.mock.calls
+    const consuming = inbox.consume({ id: 'm', body: body as Uint8Array, deliveries: 1 })
+    await expect(Promise.resolve(receiver.stats())).rejects.toThrow('did not respond')
+    expect(await consuming).toEqual({ outcome: 'later', delayMs: 30_000 })
+    expect(kinds()).toContain('store_down')
+  })
+})
+
 describe('a process that died', () => {
   /** Claims the event as a process would that then dies. */
   async function die(store: DedupeStore, { message }: Published, times = 1) {

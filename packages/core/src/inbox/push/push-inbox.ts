@@ -3,7 +3,7 @@ import { withDeadline } from '../../lib/deadline.ts'
 import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import type { DedupeStore } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
-import type { CheckedOptions, DeadLetterStore, Inbox } from '../inbox.ts'
+import type { CheckedOptions, DeadLetterStore, Inbox, InboxStats } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { GuardedStore } from '../memory/guarded-store.ts'
 import { writeEnvelope } from './envelope.ts'
@@ -34,6 +34,7 @@ export interface PushInbox extends Inbox {
 }
 
 const PUBLISH_MS = 2000
+const STATS_MS = 5000
 /** Time around the handlers of an event: for its claim, and to record its end. */
 const AROUND_HANDLERS_MS = 3000
 /** Bytes by which the head of an envelope may grow before the event is handled. */
@@ -78,7 +79,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
       await stopping
       return { lost: 0 }
     },
-    stats: () => engine.stats?.() ?? unknown('how many events wait', engine),
+    stats: () => statsOf(engine),
     deadLetters: deadLettersIn(engine),
     forget: key => store?.forget(key) ?? false,
     consume: message => started().consume(message),
@@ -119,6 +120,11 @@ async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptRes
 function deadLettersIn(engine: PushEngine): DeadLetterStore {
   const refuse = () => unknown('its dead letters', engine)
   return { list: refuse, get: refuse, redrive: refuse, discard: refuse }
+}
+
+async function statsOf(engine: PushEngine): Promise<InboxStats> {
+  if (engine.stats === undefined) return unknown('how many events wait', engine)
+  return withDeadline(Promise.resolve(engine.stats()), { operation: 'stats', ms: STATS_MS })
 }
 
 async function unknown(what: string, { location }: PushEngine): Promise<never> {
