@@ -24,6 +24,10 @@ export function withSharedClasses(listener: Listener): Listener {
 }
 
 function toDictionary(object: object): void {
-  Reflect.set(object, PASSING, undefined)
-  Reflect.deleteProperty(object, PASSING)
+  try {
+    Reflect.set(object, PASSING, undefined)
+    Reflect.deleteProperty(object, PASSING)
+  } catch {
+    // A proxy may refuse: it stays slow.
+  }
 }

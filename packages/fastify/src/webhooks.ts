@@ -239,7 +239,7 @@ function passOnEveryContentType(scope: FastifyInstance): void {
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const readable = READABLE[request.method]
     // Skips the usual type: once headers are replaced, Fastify copies them all on each access.
-    if (request.raw.headers['content-type'] !== 'application/json' && readable !== undefined) {
+    if (request.raw.headers?.['content-type'] !== 'application/json' && readable !== undefined) {
       // Reads Node's headers without a copy if the request has none of its own.
       sent.set(request, request.headers === request.raw.headers ? undefined : request.headers)
       request.headers = readable

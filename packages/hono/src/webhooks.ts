@@ -17,6 +17,8 @@ import {
   replyTo,
   requireReceiver,
   toReceiver,
+  UNREADABLE,
+  unreadable,
   wrongFramework,
 } from '@ackhook/core/spi'
 import type { Context } from 'hono'
@@ -60,9 +62,18 @@ export function webhooksOf<Events, C extends Context = Context>(
   requireReceiver(receiver, 'webhooksOf')
   const handler = async (c: C): Promise<Response> => {
     if (c?.req?.raw === undefined) throw wrongFramework('webhooks of @ackhook/hono', 'a Hono context', c)
-    return toResponse(c, await replyTo(receiver, fromContext(c)))
+    return toResponse(c, await replyTo(receiver, neutralOf(c)))
   }
   return Object.assign(handler, receiver)
+}
+
+/** Never throws: the receiver refuses a request that cannot be read. */
+function neutralOf<C extends Context>(c: C): WebhookRequest<C> {
+  try {
+    return fromContext(c)
+  } catch {
+    return UNREADABLE
+  }
 }
 
 /**
@@ -76,7 +87,7 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
     return {
       method,
       headers: incoming.headers,
-      body: limits => readBody(c, limits, incoming),
+      body: limits => safely(() => readBody(c, limits, incoming)),
       context: c,
       waitUntil: findWaitUntil(undefined, undefined),
     }
@@ -84,10 +95,18 @@ function fromContext<C extends Context>(c: C): WebhookRequest<C> {
   return {
     method,
     headers: c.req.raw.headers,
-    body: limits => readBody(c, limits),
+    body: limits => safely(() => readBody(c, limits)),
     context: c,
     // Hono stores a Netlify function's context in the environment.
     waitUntil: findWaitUntil(c.env, executionOf(c)) ?? findWaitUntil(c.env?.context, undefined),
+  }
+}
+
+function safely(read: () => ReturnType<ReadBody>): ReturnType<ReadBody> {
+  try {
+    return read()
+  } catch (cause) {
+    return unreadable(undefined, cause)
   }
 }
 
@@ -136,10 +155,18 @@ function toResponse(c: Context, { status, headers, body }: WebhookReply): Respon
   // Clears earlier headers, which would win in Hono if middleware has read `c.res`.
   for (const name in headers) c.header(name, undefined)
   c.header('transfer-encoding', undefined)
-  const incoming: unknown = c.env?.incoming
-  const lingering = isNodeRequest(incoming) ? lingeringBody(incoming, body) : undefined
+  const lingering = lingeringFor(c, body)
   if (lingering === undefined) return c.newResponse(body, status as StatusCode, headers)
   return c.newResponse(lingering, status as StatusCode, { ...headers, connection: 'close' })
+}
+
+function lingeringFor(c: Context, body: string): ReturnType<typeof lingeringBody> {
+  try {
+    const incoming: unknown = c.env?.incoming
+    return isNodeRequest(incoming) ? lingeringBody(incoming, body) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns the Workers execution context, if there is one. */

@@ -10,7 +10,7 @@ it('maps every code to the status the design names', () => {
   ).toEqual({
     200: ['duplicate', 'processed', 'dead_lettered'],
     202: ['accepted'],
-    400: ['body_aborted', 'json_invalid', 'envelope_invalid'],
+    400: ['request_unreadable', 'body_aborted', 'json_invalid', 'envelope_invalid'],
     401: [
       'signature_missing',
       'signature_malformed',

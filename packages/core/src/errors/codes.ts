@@ -21,6 +21,7 @@ const REFUSED = {
     status: 413,
     message: 'The body is larger than this receiver allows with its option bodyLimit.',
   },
+  request_unreadable: { status: 400, message: 'The request could not be read.' },
   body_aborted: { status: 400, message: 'The body ended before it was complete.' },
   content_encoding_unsupported: {
     status: 415,

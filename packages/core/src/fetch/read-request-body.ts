@@ -1,13 +1,21 @@
 import { Refusal } from '../errors/refusal.ts'
-import type { BodyLimits } from '../http/request.ts'
+import { type BodyLimits, unreadable } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import { DeadlineError, withDeadline } from '../lib/deadline.ts'
 
 /**
  * Reads the exact bytes of a Fetch request within the limits. Refuses a body that was already read: all that is left of
- * it is text, decoded and encoded again.
+ * it is text, decoded and encoded again. Never rejects.
  */
 export async function readRequestBody(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
+  try {
+    return await readOnce(request, limits)
+  } catch (cause) {
+    return unreadable(undefined, cause)
+  }
+}
+
+async function readOnce(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
   const declared = request.headers.get('content-length')
   return declared !== null && LENGTH.test(declared) && Number(declared) <= limits.maxBytes
@@ -35,7 +43,7 @@ async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Arr
 }
 
 async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
-  if (request.body === null) return new Uint8Array(0)
+  if (request.body === null || request.body === undefined) return new Uint8Array(0)
   if (request.body.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const collector = new ByteCollector()

@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { UNREADABLE, type WebhookRequest } from '../http/request.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 import { requireReceiver, wrongFramework } from '../receiver/to-receiver.ts'
 import { findWaitUntil } from './find-wait-until.ts'
@@ -33,15 +35,29 @@ export function toFetchHandler<Env = unknown>(
 ): FetchWebhookHandler<Env> {
   requireReceiver(receiver, 'toFetchHandler')
   return async (request, env, execution) => {
+    const neutral = fromFetchRequest(request, env as Env, execution)
+    const { status, headers, body } = await receiver.handle(neutral)
+    return new Response(body, { status, headers })
+  }
+}
+
+function fromFetchRequest<Env>(
+  request: Request,
+  env: Env,
+  execution: unknown,
+): WebhookRequest<FetchContext<Env>> {
+  try {
     if (typeof request?.headers?.get !== 'function')
       throw wrongFramework('a Fetch handler', 'a Fetch request', request)
-    const { status, headers, body } = await receiver.handle({
+    return {
       method: request.method,
       headers: request.headers,
       body: limits => readRequestBody(request, limits),
-      context: { request, env: env as Env },
+      context: { request, env },
       waitUntil: findWaitUntil(env, execution, request),
-    })
-    return new Response(body, { status, headers })
+    }
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error
+    return UNREADABLE
   }
 }

@@ -15,8 +15,8 @@ export function health(
   receiver: Pick<Receiver<never, never>, 'start'>,
 ): (request: { readonly url: string }) => Promise<Response> {
   const probe = createProbe(receiver)
-  return async ({ url }) => {
-    const { body, ...head } = await probe(url)
+  return async request => {
+    const { body, ...head } = await probe(() => request.url)
     return new Response(body, head)
   }
 }

@@ -12,7 +12,7 @@ const KEPT_MS = 500
 
 /** Reply to a probe. */
 export interface ProbeReply {
-  readonly status: 200 | 404 | 503
+  readonly status: 200 | 400 | 404 | 503
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -20,11 +20,11 @@ export interface ProbeReply {
 /**
  * Creates a function that responds to a receiver's probes: liveness for a path that ends in `/live`, readiness for one
  * that ends in `/ready`. Any other is a mistake that would go unnoticed: a probe named `liveness` that reports readiness
- * restarts a process because its inbox is down.
+ * restarts a process because its inbox is down. `readPath` may throw.
  */
 export function createProbe(
   receiver: Pick<Receiver<never, never>, 'start'>,
-): (path: string) => Promise<ProbeReply> {
+): (readPath: () => string) => Promise<ProbeReply> {
   const inspected = inspectReceiver(receiver)
   let asked: Promise<Readiness> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
@@ -37,7 +37,9 @@ export function createProbe(
     }
     return asked
   }
-  return async path => {
+  return async readPath => {
+    const path = textOf(readPath)
+    if (path === undefined) return replyOf(400, { status: 'request_unreadable' })
     const probe = nameOf(path)
     if (probe === 'live') return replyOf(200, { status: 'live' })
     if (probe !== 'ready') return replyOf(404, { status: 'not_found', message: TWO_PROBES })
@@ -67,9 +69,20 @@ async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiv
 const TWO_PROBES =
   'There are two probes: readiness at a path that ends in /ready, and liveness at one that ends in /live.'
 
-/** Returns the last segment of a path. */
-function nameOf(path: string): string | undefined {
-  return /([^/]*)\/?$/.exec(path.replace(/[?#].*/, ''))?.[1]
+/** Returns the last segment of a path, without a regular expression that a long path could keep busy. */
+function nameOf(path: string): string {
+  const [whole = ''] = path.split(/[?#]/, 1)
+  const end = whole.endsWith('/') ? whole.length - 1 : whole.length
+  return whole.slice(whole.lastIndexOf('/', end - 1) + 1, end)
+}
+
+function textOf(read: () => unknown): string | undefined {
+  try {
+    const text = read()
+    return typeof text === 'string' ? text : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function replyOf(status: ProbeReply['status'], body: Readonly<Record<string, string>>): ProbeReply {

@@ -145,9 +145,9 @@ describe('replyTo', () => {
     expect(reply.status).toBe(500)
   })
 
-  it('returns 500 if a body reader returns nothing', async () => {
+  it('returns 400 if a body reader returns nothing', async () => {
     const { receiver } = watch()
     const reply = await receiver.handle({ ...signedRequest(), body: (() => {}) as unknown as ReadBody })
-    expect(reply.status).toBe(500)
+    expect(reply.status).toBe(400)
   })
 })

@@ -41,17 +41,27 @@ export interface WebhookReply {
 
 /**
  * Returns the value of a header, or `undefined`. `name` is lower case; repeated headers are joined by commas, as
- * servers do. Plain objects written by hand may use any case.
+ * servers do. Plain objects written by hand may use any case. Never throws: a value of another type counts as absent,
+ * such as the `null` of some gateways, and so does one that throws when read.
  */
 export function headerOf(headers: HeaderSource, name: string): string | undefined {
-  if (typeof headers.get === 'function') return headers.get(name) ?? undefined
-  const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>
-  const value = record[name] ?? writtenOtherwise(record, name)
-  // Some gateways give `null` for an absent header.
-  return typeof value === 'object' ? value?.join(', ') : value
+  try {
+    const value: unknown =
+      typeof headers.get === 'function' ? headers.get(name) : inRecord(headers as HeaderRecord, name)
+    if (typeof value === 'string') return value
+    return Array.isArray(value) ? value.join(', ') : undefined
+  } catch {
+    return undefined
+  }
 }
 
-function writtenOtherwise<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+type HeaderRecord = Readonly<Record<string, unknown>>
+
+function inRecord(record: HeaderRecord, name: string): unknown {
+  return record[name] ?? writtenOtherwise(record, name)
+}
+
+function writtenOtherwise(record: HeaderRecord, name: string): unknown {
   for (const key in record) {
     if (key.toLowerCase() === name) return record[key]
   }
@@ -78,4 +88,16 @@ export function checkHead(
   return undefined
 }
 
+/**
+ * Stands for a request that threw when an adapter read it: it has no method, so the receiver refuses it with 400. The
+ * adapter's own error would reach the host, and the sender would get a 500.
+ */
+export const UNREADABLE: WebhookRequest<never> = Object.freeze({}) as WebhookRequest<never>
+
+/** Refuses a request that differs from its documented shape or throws when read. The log names the reason. */
+export function unreadable(detail: string = THROWS, cause?: unknown): Refusal {
+  return new Refusal('request_unreadable', { detail, level: 'error', ...(cause !== undefined && { cause }) })
+}
+
+const THROWS = 'the request of the host or framework threw when it was read'
 const UNPRINTABLE = /[^ -~]/g

@@ -73,7 +73,9 @@ export type CreateDelivery<Context> = (
 ) => MaybePromise<Delivery>
 
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
-  return (event, body, { headers, context, waitUntil }) => {
+  return (event, body, request) => {
+    const { headers, context } = request
+    const waitUntil = waitUntilOf(request)
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event, namespace)
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
@@ -98,6 +100,16 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
     const fingerprint = platform.checksum(body)
     if (!isPromise(key) && !isPromise(fingerprint)) return create(key, fingerprint)
     return Promise.all([key, fingerprint]).then(both => create(...both))
+  }
+}
+
+/** A host without the function may have anything in its place, or throw: its work then ends with the request. */
+function waitUntilOf(request: Pick<WebhookRequest<never>, 'waitUntil'>): WebhookRequest['waitUntil'] {
+  try {
+    const { waitUntil } = request
+    return typeof waitUntil === 'function' ? waitUntil : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -16,7 +16,7 @@ export function nodeHealth(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const probe = createProbe(receiver)
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    writeReply(request, response, await probe(request.url ?? '/'))
+    writeReply(request, response, await probe(() => request.url ?? '/'))
   // Synchronous, so that a wrong call throws at once.
   return (request, response) => {
     if (response?.writeHead === undefined)

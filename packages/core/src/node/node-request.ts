@@ -5,32 +5,51 @@ import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { kindOf } from '../errors/kind-of.ts'
 import { Refusal } from '../errors/refusal.ts'
-import type { BodyLimits, ReadBody, WebhookRequest } from '../http/request.ts'
+import {
+  type BodyLimits,
+  type ReadBody,
+  UNREADABLE,
+  unreadable,
+  type WebhookRequest,
+} from '../http/request.ts'
 import type { Timeouts } from '../platform/platform.ts'
 import { BodyGuard, DECODED } from './body-guard.ts'
 
 /**
- * Converts a Node request for the receiver. `stream` is the source of its bytes, if a framework wrapped the request.
+ * Converts a Node request for the receiver. `stream` is the source of its bytes, if a framework wrapped the request. Never
+ * throws: the receiver refuses a request that cannot be read.
  */
 export function fromNodeRequest<Context>(
   request: IncomingMessage,
   context: Context,
   stream: IncomingMessage = request,
 ): WebhookRequest<Context> {
-  return {
-    method: request.method ?? '',
-    headers: request.headers,
-    body: limits => readRawBody(stream, limits),
-    context,
+  try {
+    return {
+      method: request.method ?? '',
+      headers: request.headers,
+      body: limits => readRawBody(stream, limits),
+      context,
+    }
+  } catch {
+    return UNREADABLE
   }
 }
 
 /**
  * Reads the exact bytes of a Node request: the kept ones (`express.raw`, `captureRawBody`, Google Cloud Functions),
  * otherwise the stream's. A stream that was already read is refused at once, because waiting for its end would hang
- * until the sender gives up. A stream of text is refused too.
+ * until the sender gives up. A stream of text is refused too. Never throws.
  */
 export function readRawBody(request: IncomingMessage, limits: BodyLimits): ReturnType<ReadBody> {
+  try {
+    return readOnce(request, limits)
+  } catch (cause) {
+    return unreadable(undefined, cause)
+  }
+}
+
+function readOnce(request: IncomingMessage, limits: BodyLimits): ReturnType<ReadBody> {
   for (const name of ['rawBody', 'body'] as const) {
     const kept = readKept(request, name)
     if (kept !== undefined && isBytes(kept)) return kept

@@ -28,18 +28,30 @@ export async function writeReply(
       write(request, response, reply)
     }
   } catch {
-    // Changes that another library made to the response must not end the process.
-    response.destroy()
+    writePlainly(response, reply)
   }
   await isOver
 }
 
+/** Writes to a request that cannot be read, or to a response that another library changed: neither may end the process. */
+function writePlainly(response: ServerResponse, { status, headers, body }: WebhookReply): void {
+  try {
+    if (response.headersSent) throw new Error('The head is written.')
+    response.writeHead(status, { ...headers, connection: 'close' })
+    response.end(body)
+  } catch {
+    response.destroy()
+  }
+}
+
 function write(request: IncomingMessage, response: ServerResponse, reply: WebhookReply): void {
-  const body = request.method === 'HEAD' ? '' : reply.body
+  // Read first: once the head is written, a getter that throws could only destroy the response.
+  const { method, httpVersionMajor: major } = request
+  const body = method === 'HEAD' ? '' : reply.body
   if (request.complete || request.readableEnded) {
     response.writeHead(reply.status, reply.headers)
-    writeAtOnce(request, response, body)
-  } else if (request.httpVersionMajor === 2) {
+    writeAtOnce(response, body, major)
+  } else if (major === 2) {
     response.writeHead(reply.status, reply.headers)
     response.end(body)
     // Ends the upload as well. HTTP/2 has no `connection: close`, and other streams may share the connection.
@@ -55,10 +67,10 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Webhoo
 }
 
 /** Writes head and body in one `write`: `end(body)` alone gives the socket a second, empty chunk. perf: note 10. */
-function writeAtOnce(request: IncomingMessage, response: ServerResponse, body: string): void {
+function writeAtOnce(response: ServerResponse, body: string, major: number): void {
   const { socket } = response
   // Pipelined replies have no socket yet, and on Workers there is none to cork.
-  if (typeof socket?.cork !== 'function' || body === '' || request.httpVersionMajor !== 1) {
+  if (typeof socket?.cork !== 'function' || body === '' || major !== 1) {
     response.end(body)
     return
   }

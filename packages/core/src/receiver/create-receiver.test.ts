@@ -156,12 +156,12 @@ describe('the body', () => {
     expect((await receiver.handle({ ...later, body: async () => later.body as Uint8Array })).status).toBe(202)
   })
 
-  it('that is missing or cannot be read is a fault on this side', async () => {
+  it('that is missing is refused, and a reader that fails is a fault on this side', async () => {
     const { receiver } = watch()
     const missing = await receiver.handle({ ...signedRequest(), body: undefined as never })
     const broken = await receiver.handle({ ...signedRequest(), body: () => raise(new Error('broken')) })
     const failed = await receiver.handle({ ...signedRequest(), body: async () => raise(new Error('failed')) })
-    expect([missing.status, broken.status, failed.status]).toEqual([500, 500, 500])
+    expect([missing.status, broken.status, failed.status]).toEqual([400, 500, 500])
   })
 
   it.each([
@@ -169,20 +169,16 @@ describe('the body', () => {
     ['an ArrayBuffer', (bytes: Uint8Array) => bytes.buffer],
     ['parsed', (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))],
     ['null', () => null],
-  ])('that is not bytes is a fault on this side, and the log gives the fix: %s', async (_, given) => {
+  ])('that is not bytes is refused, and the log gives the fix: %s', async (_, given) => {
     const { receiver, logger } = watch()
     const request = signedRequest()
     const body = given(request.body as Uint8Array)
     const readers = [body, () => body, async () => body]
     for (const one of readers) {
-      expect((await receiver.handle({ ...request, body: one as never })).status).toBe(500)
+      expect((await receiver.handle({ ...request, body: one as never })).status).toBe(400)
     }
-    expect(logger.lines).toMatchObject([
-      { level: 'error', fields: { code: 'internal_error', err: { name: 'TypeError' } } },
-    ])
-    expect(String(logger.lines[0]?.fields['err'])).toContain(
-      'For a string, pass new TextEncoder().encode(text)',
-    )
+    expect(logger.lines).toMatchObject([{ level: 'error', fields: { code: 'request_unreadable' } }])
+    expect(JSON.stringify(logger.lines[0])).toContain('For a string, pass new TextEncoder().encode(text)')
   })
 
   it('may be of any kind of byte array, and of another realm', async () => {
@@ -265,7 +261,6 @@ describe('a fault on this side', () => {
         },
       },
     ],
-    ['no headers at all', { headers: undefined }],
   ])('is a 500 and never thrown: %s', async (_, broken) => {
     const { receiver, seen, logger } = watch()
     const reply = await receiver.handle({ ...signedRequest(), ...broken } as never)
@@ -290,9 +285,11 @@ describe('a fault on this side', () => {
     expect(accept).not.toHaveBeenCalled()
   })
 
-  it('survives a missing request', async () => {
-    const { receiver } = watch()
-    expect((await receiver.handle(undefined as never)).status).toBe(500)
+  it('is not a request without headers, or none at all: that is refused with a reason', async () => {
+    const { receiver, logger } = watch()
+    for (const request of [undefined, { ...signedRequest(), headers: undefined }])
+      expect((await receiver.handle(request as never)).status).toBe(400)
+    expect(logger.lines).toMatchObject([{ level: 'error', fields: { code: 'request_unreadable' } }])
   })
 
   it.each([true, false])(
@@ -341,7 +338,7 @@ describe('a fault on this side', () => {
     ]) {
       statuses.push((await receiver.handle(request)).status)
     }
-    expect(statuses).toEqual([202, 200, 200, 401, 405, 500])
+    expect(statuses).toEqual([202, 200, 200, 401, 405, 400])
     await vi.waitFor(() => expect(handled).toHaveBeenCalledTimes(1))
     expect((await receiver.close()).lost).toBe(0)
   })

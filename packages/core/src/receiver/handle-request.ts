@@ -2,7 +2,13 @@ import { CODES, type SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import { replyFor, replyLater } from '../http/reply.ts'
-import { type BodyLimits, checkHead, type WebhookReply, type WebhookRequest } from '../http/request.ts'
+import {
+  type BodyLimits,
+  checkHead,
+  unreadable,
+  type WebhookReply,
+  type WebhookRequest,
+} from '../http/request.ts'
 import type { AcceptResult } from '../inbox/accept-result.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
@@ -33,7 +39,8 @@ export function createRequestHandler<Context>(
 }
 
 /**
- * Runs steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a fault on this side is a 500, and
+ * Runs steps 2 to 9 of a delivery, from the raw request to its reply. Never rejects: a request of another shape than
+ * documented, or one that throws when read, is a 400; a fault on this side is a 500, and
  * the sender keeps the event. A crash before step 9 costs nothing: the sender has no reply yet and retries.
  */
 async function handleRequest<Context>(
@@ -44,20 +51,25 @@ async function handleRequest<Context>(
   const startedAt = performance.now()
   const refused = (refusal: Refusal): WebhookReply => refuse(parts, refusal, startedAt)
   parts.observers.observe?.({ kind: 'received' })
+  let isRead = false
   try {
     // 2: the exact bytes, once the head of the request is acceptable.
-    if (typeof request?.method !== 'string' || !request.headers) throw new TypeError(NO_REQUEST)
+    const { method, headers, context, body: source } = request
+    // A reader that fails is a fault on this side.
+    isRead = typeof source === 'function'
+    if (typeof method !== 'string' || !headers) return refused(unreadable(NO_REQUEST))
     const unacceptable = checkHead(request, bodyLimits)
     if (unacceptable !== undefined) return refused(unacceptable)
     if (inbox.isDraining) return refused(new Refusal('draining'))
-    const body = typeof request.body === 'function' ? await request.body(bodyLimits) : request.body
+    const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
     if (body instanceof Refusal) return refused(body)
     // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
-    if (!ArrayBuffer.isView(body)) throw new TypeError(NO_BYTES)
+    if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1) return refused(unreadable(NO_BYTES))
+    isRead = true
     if (body.length > bodyLimits.maxBytes) return refused(new Refusal('body_too_large'))
 
     // 3 to 5: header, signature, timestamp. Nothing is written before they hold.
-    const verifying = verify(request.headers, body, request.context)
+    const verifying = verify(headers, body, context)
     const unproven = isPromise(verifying) ? await verifying : verifying
     if (unproven !== undefined) return refused(unproven)
 
@@ -75,7 +87,7 @@ async function handleRequest<Context>(
     // 9: once a 2xx is written, the sender never repeats the event.
     return result instanceof Refusal ? refused(result) : acknowledge(parts, delivery, result, startedAt)
   } catch (cause) {
-    return refused(new Refusal('internal_error', { cause }))
+    return refused(isRead ? new Refusal('internal_error', { cause }) : unreadable(undefined, cause))
   }
 }
 
@@ -123,7 +135,7 @@ function refuse<Context>(
 }
 
 const NO_REQUEST =
-  'handle() takes { method, headers, body, context }: a Fetch request goes to toFetchHandler(receiver), a Node request to toNodeHandler(receiver).'
+  'the host or framework passed no request with method and headers. handle() takes { method, headers, body, context }: a Fetch request goes to toFetchHandler(receiver), a Node request to toNodeHandler(receiver).'
 const NO_BYTES =
   'A request needs its exact bytes as body: a Uint8Array, or a function that returns one or a promise of one. For a string, pass new TextEncoder().encode(text); for an ArrayBuffer, new Uint8Array(buffer).'
 

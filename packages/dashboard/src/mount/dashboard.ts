@@ -24,6 +24,7 @@ export interface Dashboard<Native = unknown> {
 export function dashboard<Native = unknown>(options: DashboardOptions<Native>): Dashboard<Native> {
   const answer = createPages(options)
   return {
-    fetch: (request, native) => answer({ request, native, trustsProxy: false, isConsumed: request.bodyUsed }),
+    fetch: (request, native) =>
+      answer({ request, native, trustsProxy: false, isConsumed: () => request.bodyUsed }),
   }
 }

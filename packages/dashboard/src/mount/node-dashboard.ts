@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { DashboardOptions } from '../options/options.ts'
-import { createPages } from './pages.ts'
+import { createPages, REQUEST_UNREADABLE } from './pages.ts'
 
 /** Node's request with the properties that Express adds. */
 interface MountedRequest extends IncomingMessage {
@@ -36,7 +36,7 @@ export function createNodeHandler<Raw extends IncomingMessage, Native>(
     (request, env) => {
       const raw = (env as unknown as { readonly incoming: Raw }).incoming
       const native = nativeOf(raw)
-      return answer({ request, native, trustsProxy: trusts(raw), isConsumed: isConsumed(raw) })
+      return answer({ request, native, trustsProxy: trusts(raw), isConsumed: () => isConsumed(raw) })
     },
     { overrideGlobalObjects: false },
   )
@@ -44,9 +44,31 @@ export function createNodeHandler<Raw extends IncomingMessage, Native>(
     void (await listener(withWhole(request), response))
   return (request, response) => {
     const end = endOf(response)
-    // No reply is possible any more.
-    handle(request, response).catch(() => response.destroy())
+    if (isReadable(request)) handle(request, response).catch(() => refuseUnreadable(response))
+    else refuseUnreadable(response)
     return end
+  }
+}
+
+/** Returns whether a request has what the conversion to a Fetch request needs. */
+function isReadable(request: IncomingMessage): boolean {
+  try {
+    const { method, url, headers } = request
+    return /^[A-Z]+$/.test(method ?? '') && typeof url === 'string' && typeof headers === 'object'
+  } catch {
+    return false
+  }
+}
+
+/** Replies to a request that threw when it was read, if its response can still be written. */
+function refuseUnreadable(response: ServerResponse): void {
+  try {
+    if (response.headersSent) throw new Error('The head is written.')
+    const { status, error, message } = REQUEST_UNREADABLE
+    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+    response.end(JSON.stringify({ error, message }))
+  } catch {
+    response.destroy()
   }
 }
 
@@ -74,7 +96,13 @@ function isConsumed({ readableDidRead, readableEnded, rawBody }: MountedRequest)
 }
 
 /** Applies Express's `trust proxy` to the address that a request came from. */
-function trustsProxy({ app, socket }: MountedRequest): boolean {
-  const trusts = typeof app?.get === 'function' ? app.get('trust proxy fn') : undefined
-  return typeof trusts === 'function' && trusts(socket.remoteAddress, 0) === true
+function trustsProxy(request: MountedRequest): boolean {
+  try {
+    const { app, socket } = request
+    const trusts = typeof app?.get === 'function' ? app.get('trust proxy fn') : undefined
+    return typeof trusts === 'function' && trusts(socket.remoteAddress, 0) === true
+  } catch {
+    // Another library spoiled the request.
+    return false
+  }
 }

@@ -15,7 +15,7 @@ export interface PageRequest {
   /** True if the framework trusts the proxy that sent it. The option `trustProxy` overrides it. */
   readonly trustsProxy: boolean
   /** True if other middleware read the body and did not keep it. */
-  readonly isConsumed: boolean
+  readonly isConsumed: () => boolean
 }
 
 /** Creates a function that replies to requests below the mount path. Throws `ConfigurationError` for a wrong option. */
@@ -49,12 +49,12 @@ export function createPages<Native>(
     if (pathInApi(pathname) === undefined) return pageOf(request, pathname)
     const refusal = refuseForeign(request, trusts)
     if (refusal !== undefined) return refuse(refusal)
-    if (request.method === 'POST' && isConsumed) return CONSUMED.toReply()
+    if (request.method === 'POST' && isConsumed()) return CONSUMED.toReply()
     return api.fetch(request, { caller })
   }
 
   return async asked => {
-    const reply = await answer(asked)
+    const reply = isReadable(asked.request) ? await answer(asked) : REQUEST_UNREADABLE.toReply()
     const headers = new Headers(reply.headers)
     for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value)
     if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
@@ -67,6 +67,21 @@ const NOT_HERE = new ApiProblem(
   'forbidden',
   'The dashboard does not accept this host name: see the option allowedHosts.',
 )
+
+export const REQUEST_UNREADABLE: ApiProblem = new ApiProblem(
+  400,
+  'request_unreadable',
+  'The host passed a request without url, method and headers, or one that throws when read.',
+)
+
+function isReadable(request: Request): boolean {
+  try {
+    request.headers.get('host')
+    return URL.canParse(request.url) && typeof request.method === 'string'
+  } catch {
+    return false
+  }
+}
 
 const CONSUMED = new ApiProblem(
   500,
