@@ -24,9 +24,10 @@ it('maps every code to the status the design names', () => {
     408: ['body_timeout'],
     413: ['body_too_large'],
     415: ['content_encoding_unsupported'],
-    422: ['event_invalid'],
+    422: ['event_invalid', 'body_too_complex'],
     500: ['body_unavailable', 'handler_failed', 'secret_unavailable', 'internal_error'],
     503: [
+      'too_many_bodies',
       'schema_unavailable',
       'in_flight',
       'capacity_exceeded',

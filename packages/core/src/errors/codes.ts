@@ -39,6 +39,11 @@ const REFUSED = {
   json_invalid: { status: 400, message: 'The body is not JSON.' },
   envelope_invalid: { status: 400, message: 'The body is not an event envelope.' },
   event_invalid: { status: 422, message: 'The event does not have the shape this receiver expects.' },
+  body_too_complex: {
+    status: 422,
+    message: 'The body is nested more deeply, or holds more values, than this receiver allows.',
+  },
+  too_many_bodies: { status: 503, message: 'Too many bodies are arriving; send this event again later.' },
   schema_unavailable: {
     status: 503,
     message: 'The event could not be checked in time; send it again later.',

@@ -31,6 +31,9 @@ const LENGTH = /^\d+$/
  * server created can be longer; it is refused once read. perf: note 11.
  */
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
+  // The runtime does not say how much has arrived.
+  const declared = Number(request.headers.get('content-length'))
+  if (limits.reading?.add(declared) === false) return limits.reading.refusal()
   try {
     const bytes = await withDeadline(request.arrayBuffer(), { operation: 'the body', ms: limits.timeoutMs })
     return bytes.byteLength > limits.maxBytes ? tooLarge(limits) : new Uint8Array(bytes)
@@ -39,6 +42,8 @@ async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Arr
     // Rejected before a byte was read: something else holds the stream.
     if (!request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED, cause })
     return new Refusal('body_aborted', { detail: 'the body was cut off', cause })
+  } finally {
+    limits.reading?.remove(declared)
   }
 }
 
@@ -61,6 +66,10 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
         cancel(reader)
         return tooLarge(limits)
       }
+      if (limits.reading?.add(value.length) === false) {
+        cancel(reader)
+        return limits.reading.refusal()
+      }
       collector.add(value)
     }
   } catch (cause) {
@@ -69,6 +78,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
     return new Refusal('body_aborted', { detail, cause })
   } finally {
     clearTimeout(timer)
+    limits.reading?.remove(collector.length)
   }
 }
 

@@ -24,6 +24,8 @@ export class BodyGuard {
   readonly #collector: Record<string, (value?: unknown) => void> = {}
   #block = new ByteCollector()
   #length = 0
+  /** Bytes in the count of all bodies being read. */
+  #counted = 0
   #isOver = false
 
   constructor(stream: IncomingMessage, limits: BodyLimits, timeouts: Timeouts) {
@@ -64,6 +66,8 @@ export class BodyGuard {
   unpipe(): void {
     this.#isOver = true
     this.#timeout.cancel()
+    if (this.#counted > 0) this.#limits.reading?.remove(this.#counted)
+    this.#counted = 0
     for (const event in this.#listeners) this.#stream.off(event, this.#listeners[event] as () => void)
     this.#stream.pause()
   }
@@ -78,7 +82,10 @@ export class BodyGuard {
       this.#refuse('body_unavailable', DECODED)
     } else if (this.#length > this.#limits.maxBytes) {
       this.#refuse('body_too_large', `over ${this.#limits.maxBytes} bytes`)
+    } else if (this.#limits.reading?.add(chunk.length) === false) {
+      this.#fail(this.#limits.reading.refusal())
     } else {
+      this.#counted += chunk.length
       this.#block.add(chunk)
       if (this.#block.length >= BLOCK_BYTES) this.#handOn()
     }
@@ -96,9 +103,13 @@ export class BodyGuard {
   }
 
   #refuse(code: Refusal['code'], detail: string): void {
+    this.#fail(new Refusal(code, { detail }))
+  }
+
+  #fail(refusal: Refusal): void {
     this.unpipe()
     // Keeps a listener: the stream may still fail, and an unhandled 'error' event ends the process.
     if (!this.#stream.destroyed) this.#stream.on('error', () => {})
-    this.#collector['error']?.(new Refusal(code, { detail }))
+    this.#collector['error']?.(refusal)
   }
 }

@@ -151,7 +151,7 @@ describe('the body', () => {
     const request = signedRequest()
     const read = vi.fn(() => request.body as Uint8Array)
     expect((await receiver.handle({ ...request, body: read })).status).toBe(202)
-    expect(read.mock.calls).toEqual([[{ maxBytes: 5000, timeoutMs: 3000 }]])
+    expect(read.mock.calls).toMatchObject([[{ maxBytes: 5000, timeoutMs: 3000 }]])
     const later = signedRequest(eventBody({ id: 'evt_2' }))
     expect((await receiver.handle({ ...later, body: async () => later.body as Uint8Array })).status).toBe(202)
   })

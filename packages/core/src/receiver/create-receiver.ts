@@ -179,10 +179,21 @@ function stepsOf<Context>(
   clock: () => number,
   tracing: Tracing | undefined,
 ): HandleRequestParts<Context> {
-  const { secret, logger, contract, toleranceMs, bodyLimits, namespace, serializeBy, acknowledge } = resolved
+  const {
+    secret,
+    logger,
+    contract,
+    toleranceMs,
+    bodyLimits,
+    bodyBounds,
+    namespace,
+    serializeBy,
+    acknowledge,
+  } = resolved
   const secrets = createSecrets(secret, logger)
   return {
     bodyLimits,
+    bodyBounds,
     inbox: parts.inbox,
     verify: createVerifier({ contract, secrets, toleranceMs, clock: resolved.clock }),
     decode: parts.decode,

@@ -1,5 +1,6 @@
 import { CODES, type SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
+import { type BodyBounds, checkBounds } from '../events/body-bounds.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import { replyFor, replyLater } from '../http/reply.ts'
 import {
@@ -19,6 +20,7 @@ import type { QueueLog } from './queue-log.ts'
 
 export interface HandleRequestParts<Context> {
   readonly bodyLimits: BodyLimits
+  readonly bodyBounds: BodyBounds
   readonly verify: VerifyRequest<Context>
   readonly decode: DecodeEvent
   readonly createDelivery: CreateDelivery<Context>
@@ -47,7 +49,7 @@ async function handleRequest<Context>(
   parts: HandleRequestParts<Context>,
   request: WebhookRequest<Context>,
 ): Promise<WebhookReply> {
-  const { bodyLimits, verify, decode, createDelivery, inbox } = parts
+  const { bodyLimits, bodyBounds, verify, decode, createDelivery, inbox } = parts
   const startedAt = performance.now()
   const refused = (refusal: Refusal): WebhookReply => refuse(parts, refusal, startedAt)
   parts.observers.observe?.({ kind: 'received' })
@@ -73,7 +75,9 @@ async function handleRequest<Context>(
     const unproven = isPromise(verifying) ? await verifying : verifying
     if (unproven !== undefined) return refused(unproven)
 
-    // 6 and 7: envelope, upcast, schema.
+    // 6 and 7: bounds, envelope, upcast, schema.
+    const unbounded = checkBounds(body, bodyBounds)
+    if (unbounded !== undefined) return refused(unbounded)
     const decoding = decode(body)
     const event = isPromise(decoding) ? await decoding : decoding
     if (event instanceof Refusal) return refused(event)

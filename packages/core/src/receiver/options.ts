@@ -1,8 +1,10 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
+import type { BodyBounds } from '../events/body-bounds.ts'
 import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
 import type { EventSchemas } from '../events/event-types.ts'
+import { ReadingBytes } from '../http/reading-bytes.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { type DedupeStore, isStore } from '../inbox/dedupe-store.ts'
 import type { SerializeBy } from '../inbox/delivery.ts'
@@ -62,6 +64,15 @@ export interface ReceiverOptions<
   readonly handlerWait?: Duration | undefined
   /** Largest body in bytes, counted as read. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
+  /**
+   * Maximum bytes of all bodies being read at one time, before their signatures are checked. Beyond it the reply is 503.
+   * Default 64 MiB, or `bodyLimit` if that is more.
+   */
+  readonly bodiesLimit?: number | undefined
+  /** Deepest nesting of objects and arrays in a body; beyond it the reply is 422. Default 1,024. */
+  readonly bodyDepth?: number | undefined
+  /** Maximum number of values in a body, at any depth; beyond it the reply is 422. Default 100,000. */
+  readonly bodyValues?: number | undefined
   /** Time limit for a body to arrive. Default `'10s'`. */
   readonly bodyTimeout?: Duration | undefined
   /** Retention of handled ids. Default `'7d'`. Make it longer than the sender's entire retry window. */
@@ -112,6 +123,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly handlerTimeoutMs: number
   readonly handlerWaitMs: number
   readonly bodyLimits: BodyLimits
+  readonly bodyBounds: BodyBounds
   readonly capacityBytes: number
   readonly retentionMs: number
   readonly serializeBy: Options<Context>['serializeBy'] | undefined
@@ -135,6 +147,9 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'handlerTimeout',
   'handlerWait',
   'bodyLimit',
+  'bodiesLimit',
+  'bodyDepth',
+  'bodyValues',
   'bodyTimeout',
   'retention',
   'namespace',
@@ -195,7 +210,12 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     capacityBytes,
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
-    bodyLimits: { maxBytes, timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS) },
+    bodyLimits: {
+      maxBytes,
+      timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
+      reading: readingOf(options, maxBytes),
+    },
+    bodyBounds: boundsOf(options),
     retentionMs,
     namespace: namespaceOf(options.namespace ?? ''),
     serializeBy: serializeByOf(options, inbox),
@@ -209,6 +229,24 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   const { concurrency, capacity, handlerTimeoutMs, retry } = resolved
   inbox.checkOptions?.({ concurrency, capacity, handlerTimeoutMs, retry, retentionMs })
   return resolved
+}
+
+function readingOf({ bodiesLimit }: Pick<ReceiverOptions, 'bodiesLimit'>, maxBytes: number): ReadingBytes {
+  const preset = Math.max(67_108_864, maxBytes)
+  const most = wholeNumber('bodiesLimit', bodiesLimit ?? preset, 1, Number.MAX_SAFE_INTEGER, 'bytes')
+  if (most >= maxBytes) return new ReadingBytes(most)
+  const fix = `must be at least bodyLimit, so that the largest event fits; got ${most} with a bodyLimit of ${maxBytes}`
+  throw new ConfigurationError('bodiesLimit', fix)
+}
+
+function boundsOf({
+  bodyDepth = 1024,
+  bodyValues = 100_000,
+}: Pick<ReceiverOptions, 'bodyDepth' | 'bodyValues'>): BodyBounds {
+  return {
+    maxDepth: wholeNumber('bodyDepth', bodyDepth, 3, MAX_BODY_BYTES),
+    maxValues: wholeNumber('bodyValues', bodyValues, 5, MAX_BODY_BYTES),
+  }
 }
 
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {

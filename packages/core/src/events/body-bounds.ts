@@ -1,0 +1,68 @@
+import { Refusal } from '../errors/refusal.ts'
+
+/** Limits on what a body may become once it is parsed. A few bytes can become an object of many times their size. */
+export interface BodyBounds {
+  /** Objects and arrays inside each other. */
+  readonly maxDepth: number
+  /** Objects, arrays, texts, numbers and others, at any depth. */
+  readonly maxValues: number
+}
+
+/**
+ * Returns why a body exceeds the bounds, before anything is parsed. Counts in the bytes, and only in a body that is long
+ * enough to exceed a bound: an ordinary one is not read at all. Text that is not JSON is left to the parser.
+ */
+export function checkBounds(body: Uint8Array, { maxDepth, maxValues }: BodyBounds): Refusal | undefined {
+  // Each level takes two bytes, and each value two but the last.
+  if (body.length <= 2 * Math.min(maxDepth, maxValues)) return undefined
+  let depth = 0
+  let values = 1
+  for (let at = 0; at < body.length; at++) {
+    switch (body[at]) {
+      case QUOTE:
+        at = endOfText(body, at)
+        break
+      case COMMA:
+        values++
+        break
+      case BRACE:
+      case BRACKET:
+        if (++depth > maxDepth)
+          return tooComplex(`it is nested more than ${maxDepth} levels deep (bodyDepth)`)
+        if (!isEmpty(body, at)) values++
+        break
+      case BRACE_END:
+      case BRACKET_END:
+        depth--
+        break
+    }
+  }
+  return values > maxValues ? tooComplex(`it holds more than ${maxValues} values (bodyValues)`) : undefined
+}
+
+const QUOTE = 34
+const COMMA = 44
+const BRACKET = 91
+const BACKSLASH = 92
+const BRACKET_END = 93
+const BRACE = 123
+const BRACE_END = 125
+const SPACE = 32
+
+/** Returns the place of the quote that ends a text. */
+function endOfText(body: Uint8Array, from: number): number {
+  let at = from + 1
+  while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1
+  return at
+}
+
+/** Returns whether the object or array that begins here holds nothing. */
+function isEmpty(body: Uint8Array, from: number): boolean {
+  let at = from + 1
+  while (at < body.length && (body[at] as number) <= SPACE) at++
+  return body[at] === BRACKET_END || body[at] === BRACE_END
+}
+
+function tooComplex(detail: string): Refusal {
+  return new Refusal('body_too_complex', { detail })
+}
