@@ -1,6 +1,7 @@
 // The receiver under fault: plain Node on the built packages, in its own process that can be killed. Its settings come
 // as JSON in the first argument. Every attempt is written to a ledger before anything can happen to it: data appended to
 // a file survives the process.
+import { once } from 'node:events'
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { getHeapSpaceStatistics } from 'node:v8'
@@ -53,15 +54,15 @@ const receiver = createReceiver({
 for (const pattern of settings.patterns ?? ['*']) receiver.on(pattern, handlerOf(pattern))
 
 function handlerOf(pattern) {
-  return async (event, { attempt }) => {
+  return async (event, { attempt, signal }) => {
     if (settings.patterns !== undefined) write('by', event.id, pattern)
-    await handle(event, attempt)
+    await handle(event, { attempt, signal })
   }
 }
 
-async function handle(event, attempt) {
+async function handle(event, { attempt, signal }) {
   write('begin', event.id, attempt)
-  await misbehave(event.data.behavior, attempt, event.id)
+  await misbehave(event.data.behavior, attempt, event.id, signal)
   if (killAt === 'mid-handler') {
     // Waits long enough for the reply, unless it waits for the handlers.
     await sleep(200)
@@ -76,9 +77,13 @@ receiver.onDeadLetter(({ delivery }, event) => {
   if (event?.data.behavior === 'exit-always') process.exit(1)
 })
 
-async function misbehave(behavior, attempt, id) {
+async function misbehave(behavior, attempt, id, signal) {
   if (behavior === 'throw' && attempt < 3) throw new Error('thrown on purpose')
-  if (behavior === 'hang' && attempt < 3) await new Promise(() => {})
+  // Never settles by itself. One that ignored its signal would keep its event for a minute.
+  if (behavior === 'hang' && attempt < 3) {
+    await once(signal, 'abort')
+    throw signal.reason
+  }
   if (behavior === 'exit' || behavior === 'exit-always') process.exit(1)
   if (behavior?.blockMs > 0 && attempt === 1 && !settings.steady) {
     const until = performance.now() + behavior.blockMs
