@@ -60,7 +60,7 @@ it('a new process that has something to report before its first scrape is heard 
 })
 
 it('no alert fires in time without a fault, with deployments, a scanner and a replay', () => {
-  expect(allFirings(cleanTime({ hours: inFull(7 * 24, 2) }))).toEqual([])
+  expect(allFirings(cleanTime({ hours: inFull(12, 2) }))).toEqual([])
 }, 3_600_000)
 
 /** What two processes export before and during a fault. */
