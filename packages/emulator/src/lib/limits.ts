@@ -18,7 +18,7 @@ export const LIMITS = {
   /** Bytes kept of each reply's body. */
   replyBytes: 65_536,
   /** Bytes of different long replies that are kept in memory. The oldest are shortened. */
-  replyBytesInMemory: 8_388_608,
+  longReplyBytes: 8_388_608,
   /** Maximum number of events in one call. */
   eventsPerCall: 1000,
   /** Maximum number of deliveries or messages on a page. */

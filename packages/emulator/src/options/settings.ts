@@ -75,7 +75,7 @@ const LIMIT_MEANINGS: Readonly<Record<keyof typeof LIMITS, string>> = {
   messages: 'Messages kept',
   messagesBytes: 'Bytes of the messages kept',
   replyBytes: "Bytes kept of each reply's body",
-  replyBytesInMemory: 'Bytes of different long replies kept in memory; beyond it, the oldest keep 1 KiB',
+  longReplyBytes: 'Bytes of different long replies kept in memory',
   eventsPerCall: 'Events in one call',
   page: 'Deliveries or messages on one page',
   waitMs: 'How long a wait may take, in ms',

@@ -25,14 +25,14 @@ export class Storage {
   /** `maxBytes` is the limit of the log. */
   static async open(data: string, maxBytes: number): Promise<Storage> {
     // In a file, or if it is low, the limit of the log is enough.
-    const isLarge = data === ':memory:' && maxBytes > 4 * LIMITS.replyBytesInMemory
+    const isLarge = data === ':memory:' && maxBytes > 4 * LIMITS.longReplyBytes
     return new Storage(await openDatabase(data), isLarge)
   }
 
   private constructor(database: SqliteDatabase, boundsReplies: boolean) {
     this.#database = database
     this.size = new LogSize(database)
-    this.#replies = boundsReplies ? new LongReplies(database, LIMITS.replyBytesInMemory) : undefined
+    this.#replies = boundsReplies ? new LongReplies(database, LIMITS.longReplyBytes) : undefined
     this.deliveries = new Deliveries(database, this.size, this.#replies)
     this.query = new DeliveryQuery(database)
     this.retention = new Retention(database, this.size, this.#replies)
