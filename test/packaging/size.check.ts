@@ -4,13 +4,13 @@ import { expect, it } from 'vitest'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 
 /** Entry points that only durable inboxes load, each with its own limit. */
-const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2250, push: 3300 }
+const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2500, push: 3800 }
 
 /** Limits in minified and compressed bytes, for all other entry points together, without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
-  // 24,000 after it was made small, without lru-cache and raw-body. Added since: fault reports, logs for operators, the
-  // limit on bytes in memory, and shutdown and health, which a bundler drops if unused.
-  '@ackhook/core': 30_000,
+  // Without lru-cache. About 8,000 are raw-body, which the package contains. A bundler drops shutdown, health and the
+  // table of advice if they are unused.
+  '@ackhook/core': 42_000,
   '@ackhook/express': 2000,
   // With the description of its route for API documents.
   '@ackhook/fastify': 2400,
@@ -26,7 +26,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
  */
 const WITH_DEPENDENCIES: Readonly<Record<string, number>> = {
   '@ackhook/core': 200_000,
-  '@ackhook/fastify': 3000,
+  '@ackhook/fastify': 3500,
 }
 
 const measured = workspacePackages().filter(one => one.manifest.name in BUDGETS)

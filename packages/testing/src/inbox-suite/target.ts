@@ -49,6 +49,7 @@ export interface DistantInbox {
   resume(): MaybePromise<void>
 }
 
+/** What happens to what an inbox and its server send each other. */
 export type PathState = 'silent' | { readonly delayMs: number }
 
 /** Interventions that only an inbox's author can provide. `notRun` lists the cases whose hook is missing. */
