@@ -46,11 +46,15 @@ export function questionError(error: unknown, engine: Pick<Engine, 'reasonOf'> |
   return reason === error ? error : startError(reason)
 }
 
-/** Returns the fix for what BullMQ itself and `pg` report, without a code. */
+/** Returns the fix for what only BullMQ's own tables, BullMQ and `pg` can report. */
 function fixOf(cause: unknown): string | undefined {
-  const { name, message } = Object(cause) as Readonly<Record<string, unknown>>
+  const { name, message, code } = Object(cause) as Readonly<Record<string, unknown>>
   if (name === 'SchemaMigrationRequiredError') {
     return "create BullMQ's tables once with its `runMigrations(client)`, or write `postgres: { connectionString, migrate: true }` for a user that may create them"
+  }
+  // An undefined table: BullMQ has checked its migrations in its own schema before.
+  if (code === '42P01') {
+    return "put BullMQ's schema into the search_path, with new Pool({ options: '-c search_path=bullmq' }) or ALTER ROLE … SET search_path = bullmq"
   }
   if (message === 'Connection terminated due to connection timeout') {
     return 'check that it runs and that the option `postgres` points to it; if so, update `pg`: versions before 8.3.3 may fail to connect'
