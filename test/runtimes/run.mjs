@@ -1,8 +1,11 @@
 /**
- * Runs the vectors, one whole delivery and the adapters' conformance suite on every runtime:
+ * Runs the vectors, one whole delivery, the adapters' conformance suite and `sqliteInbox` on every runtime that has them:
  * `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 if anything fails.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { sign } from '@ackhook/testing'
 import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
@@ -34,6 +37,7 @@ for (const runtime of runtimes.filter(({ name }) => wanted === undefined || name
   } finally {
     server.stop()
   }
+  if (runtime.sqlite !== undefined) report(runtime, 'sqliteInbox after a kill', await keepsEvents(runtime))
 }
 process.exit(failures > 0 ? 1 : 0)
 
@@ -73,6 +77,26 @@ function start({ name, command: [program, ...args] }) {
       resolve({ base: `http://127.0.0.1:${port}`, output: () => output, stop: () => child.kill('SIGKILL') })
     })
   })
+}
+
+/** Kills a process whose handlers never end, and starts one that must handle every event. */
+async function keepsEvents({ sqlite: [program, ...args] }) {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-runtimes-'))
+  const run = step =>
+    new Promise(resolve => {
+      const all = [...args, join(folder, 'events.db'), step]
+      execFile(program, all, { timeout: CASE_MS }, (error, stdout, stderr) =>
+        resolve({ signal: error?.signal, stdout, stderr }),
+      )
+    })
+  const killed = await run('accept')
+  const { stdout, stderr } = await run('resume')
+  rmSync(folder, { recursive: true, force: true })
+  const wrong = []
+  if (killed.signal !== 'SIGKILL') wrong.push(`did not accept every event: ${killed.stderr}`)
+  if (new Set(stdout.match(/evt_\d+/g)).size !== 20) wrong.push(`lost events: ${stdout}${stderr}`)
+  if (!stdout.includes('closed')) wrong.push(`did not drain: ${stderr}`)
+  return wrong
 }
 
 async function tooLate() {

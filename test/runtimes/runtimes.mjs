@@ -12,6 +12,10 @@ const OF_WORKERS = ['node:http', 'cloudflare:node']
 /** Returns the binary inside this platform's package, so that no install script has to run. */
 const program = (name, file) => require.resolve(`${name}/package.json`).replace('package.json', file)
 
+const BUN = program(`@oven/bun-${host.replace('arm64', 'aarch64')}`, 'bin/bun')
+const DENO = program(`@deno/${platform === 'linux' ? `${host}-glibc` : host}`, 'deno')
+const DENO_RUN = ['run', '--allow-env', '--allow-read', '--no-remote']
+
 /** `tellsUnsent`: an error from `fetch` shows that nothing was sent. */
 const node = major => ({
   name: `Node ${major}`,
@@ -21,7 +25,7 @@ const node = major => ({
 
 /**
  * Every runtime with the command that serves the app on it and prints its port. `adapters`: the app has only these, and
- * nothing else is tested. The Node versions are installed on Linux only (`optionalDependencies`), because the registry has
+ * nothing else is tested. `sqlite`: the command of a process with `sqliteInbox`. The Node versions are installed on Linux only (`optionalDependencies`), because the registry has
  * no others.
  */
 export const runtimes = [
@@ -32,15 +36,14 @@ export const runtimes = [
   {
     name: 'Bun',
     tellsUnsent: true,
-    command: [program(`@oven/bun-${host.replace('arm64', 'aarch64')}`, 'bin/bun'), here('serve-bun.mjs')],
+    command: [BUN, here('serve-bun.mjs')],
+    sqlite: [BUN, here('sqlite.mjs')],
   },
   {
     name: 'Deno',
-    command: [
-      program(`@deno/${platform === 'linux' ? `${host}-glibc` : host}`, 'deno'),
-      ...['run', '--allow-net=127.0.0.1', '--allow-env', '--allow-read', '--no-remote'],
-      here('serve-deno.mjs'),
-    ],
+    command: [DENO, ...DENO_RUN, '--allow-net=127.0.0.1', here('serve-deno.mjs')],
+    // The signal with which the test ends itself needs --allow-run.
+    sqlite: [DENO, ...DENO_RUN, '--allow-write', '--allow-sys', '--allow-run', here('sqlite.mjs')],
   },
   {
     name: 'workerd',

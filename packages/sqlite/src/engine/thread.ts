@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Batch } from '../protocol/batch.ts'
 import { type Fault, FaultError } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
@@ -98,7 +98,9 @@ class Server {
     if (isClosing) this.#close()
   }
 
+  /** Always `undefined` on Deno, whose `parentPort` is no `MessagePort`: there, each message has a transaction of its own. */
   #nextMessage(): ToThread | undefined {
+    if (!(this.#port instanceof MessagePort)) return undefined
     return (receiveMessageOnPort(this.#port) as { readonly message: ToThread } | undefined)?.message
   }
 
@@ -122,7 +124,8 @@ class Server {
     this.#pruning.stop()
     this.#leaseRenewal.stop()
     this.#gate.enter(() => this.#storage.close())
-    this.#port.close()
+    if (this.#port instanceof MessagePort) this.#port.close()
+    else process.exit()
   }
 }
 
