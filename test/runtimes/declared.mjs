@@ -11,11 +11,15 @@ const OF_WORKERD = {
 const READS_ON =
   'Deno.serve keeps reading as long as the sender sends, even after the reply and after canceling the body'
 
+const CLOSES_AT_ONCE =
+  'Bun.serve closes the connection of a request with `connection: close` as soon as it has replied, and the reset may overtake the reply'
+
 /**
  * Conformance cases that a runtime prevents us from promising, with reasons. They are races in the runtime: such a case
  * may pass or fail.
  */
 export const DECLARED = {
+  Bun: { 'adapter.limit.reply-survives-close': CLOSES_AT_ONCE },
   Deno: { 'adapter.limit.drain': READS_ON },
   workerd: OF_WORKERD,
   'workerd with node:http': OF_WORKERD,
