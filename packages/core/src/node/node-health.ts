@@ -6,7 +6,8 @@ import { writeReply } from './write-reply.ts'
 
 /**
  * Creates `health(receiver)` for `node:http` and everything built on it, Express included. Its promise resolves when
- * the reply is written or the connection is gone, and never rejects.
+ * the reply is written or the connection is gone. It rejects only with a `ConfigurationError`, for a call without Node's
+ * request and response.
  *
  * @example
  * app.get('/health/:probe', nodeHealth(hooks))
@@ -15,12 +16,10 @@ export function nodeHealth(
   receiver: Pick<Receiver<never, never>, 'start'>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const probe = createProbe(receiver)
-  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    writeReply(request, response, await probe(() => request.url ?? '/'))
-  // Synchronous, so that a wrong call throws at once.
-  return (request, response) => {
+  // An async function also for restify, which takes no other handler without `next`.
+  return async (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('nodeHealth(receiver)', "Node's request and response", request)
-    return respond(request, response)
+    await writeReply(request, response, await probe(() => request.url ?? '/'))
   }
 }

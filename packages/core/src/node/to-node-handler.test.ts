@@ -14,6 +14,7 @@ import { eventBody, signedRequest, watch } from '../../../../test/support/receiv
 import { memoryStore } from '../inbox/memory/memory-store.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Receiver } from '../receiver/receiver.ts'
+import { nodeHealth } from './node-health.ts'
 import { captureRawBody } from './node-request.ts'
 import { toNodeHandler } from './to-node-handler.ts'
 import { writeReply } from './write-reply.ts'
@@ -98,6 +99,19 @@ describe('a Node handler', () => {
     expect(reply.headers.get('connection')).toBe('keep-alive')
     expect(await reply.json()).toMatchObject({ code: 'accepted' })
     expect((await fetch(url, { method: 'POST', body: eventBody(), headers: headers() })).status).toBe(200)
+  })
+
+  it('is an async function, which restify takes without `next`, and so is that for probes', () => {
+    const { receiver } = watch()
+    for (const handler of [toNodeHandler(receiver as never), nodeHealth(receiver as never)]) {
+      expect(Object.prototype.toString.call(handler)).toBe('[object AsyncFunction]')
+    }
+  })
+
+  it('rejects a call without a response, in words', async () => {
+    const { receiver } = watch()
+    const wrong = toNodeHandler(receiver as never) as (context: object) => Promise<void>
+    await expect(wrong({ path: '/webhooks' })).rejects.toThrow(/Node's request and response/)
   })
 
   it('goes through a wrapper that copies the request', async () => {

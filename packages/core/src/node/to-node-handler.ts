@@ -7,7 +7,8 @@ import { writeReply } from './write-reply.ts'
 
 /**
  * Wraps a receiver as a listener for `node:http` and everything built on it. The request is the context of `secret` and
- * `namespace`. The listener's promise resolves when the reply is written or the connection is gone, and never rejects.
+ * `namespace`. The listener's promise resolves when the reply is written or the connection is gone. It rejects only with a
+ * `ConfigurationError`, for a call without Node's request and response.
  *
  * @example
  * createServer(toNodeHandler(receiver)).listen(3000)
@@ -16,12 +17,10 @@ export function toNodeHandler<Request extends IncomingMessage>(
   receiver: Pick<Receiver<never, Request>, 'handle'>,
 ): (request: Request, response: ServerResponse) => Promise<void> {
   requireReceiver(receiver, 'toNodeHandler')
-  const respond = async (request: Request, response: ServerResponse): Promise<void> =>
-    writeReply(request, response, await replyTo(receiver, fromNodeRequest(request, request)))
-  // Synchronous, so that a wrong call throws at once, before anything is read.
-  return (request, response) => {
+  // An async function also for restify, which takes no other handler without `next`.
+  return async (request, response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('a Node handler', "Node's request and response", request)
-    return respond(request, response)
+    await writeReply(request, response, await replyTo(receiver, fromNodeRequest(request, request)))
   }
 }
