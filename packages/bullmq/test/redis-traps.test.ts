@@ -303,7 +303,7 @@ describe('when Redis is gone', () => {
     const policy = aPolicy()
     const error = {
       code: 'inbox_unavailable',
-      message: expect.stringContaining('check that it runs, and that the option `connection`'),
+      message: expect.stringContaining('check that it runs, and the address and port'),
     }
     await expect(async () => inbox.start(work, policy)).rejects.toMatchObject(error)
     await own.restart()
