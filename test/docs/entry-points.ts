@@ -89,6 +89,8 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'toReceiver',
     'TRACING',
     'traceContext',
+    'UNREADABLE',
+    'unreadable',
     'wholeNumber',
     'withDeadline',
     'wrongFramework',
