@@ -370,3 +370,8 @@ it('shows API documents one operation, and hides methods that get 405', async ()
   await app.ready()
   expect(shown).toEqual(['POST: Receive a webhook event'])
 })
+
+it('refuses an option that it does not know if autoload is not there to pass it', async () => {
+  const registration = async () => newApp().register(webhooks, { secret, database: 'orders' } as never)
+  await expect(registration()).rejects.toThrow(/'database': is not an option\. The options are path/)
+})

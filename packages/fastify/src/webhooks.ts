@@ -6,14 +6,7 @@ import {
   type ReceiverOptions,
 } from '@ackhook/core'
 import { fromNodeRequest, writeReply } from '@ackhook/core/node'
-import {
-  RECEIVER_OPTIONS,
-  refuseUnknownNames,
-  replyTo,
-  requireReceiver,
-  toReceiver,
-  wrongFramework,
-} from '@ackhook/core/spi'
+import { replyTo, requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
 import type {
   FastifyInstance,
   FastifyPluginAsync,
@@ -25,6 +18,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { drainOnClose } from './drain-on-close.ts'
 import { routeOtherMethods } from './other-methods.ts'
 import { keepOwnHeaders } from './own-headers.ts'
+import { ownOptions } from './own-options.ts'
 
 /**
  * Settings of the type of `app.webhooks`, which no option can change. With the option `strict`, merge it in here too, so
@@ -111,16 +105,6 @@ type PluginOptions = FastifyMountOptions &
   Omit<RegisterOptions, keyof FastifyMountOptions> &
   (ReceiverOptions<EventSchemas, FastifyRequest> | { readonly receiver: FastifyReceiver })
 
-const OPTIONS = [
-  'path',
-  'prefix',
-  'decorateAs',
-  'receiver',
-  'logLevel',
-  'logSerializers',
-  ...RECEIVER_OPTIONS,
-]
-
 /** Throws at once if it was not called by Fastify: Express would complain of a promise before it rejects. */
 function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
   if (options === undefined) {
@@ -133,8 +117,8 @@ function plugin(app: FastifyInstance, options: PluginOptions): Promise<void> {
 }
 
 async function register(app: FastifyInstance, options: PluginOptions): Promise<void> {
-  refuseUnknownNames(options, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
-  const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = options
+  const own = ownOptions(app, options)
+  const { path = '/webhooks', decorateAs = 'webhooks', prefix, logLevel, logSerializers, ...rest } = own
   const receiver = toReceiver('receiver' in rest ? sharedReceiver(rest) : { ...loggerOf(app), ...rest })
   if (typeof path !== 'string' || !/^($|\/)/.test(path))
     throw new ConfigurationError('path', "must begin with a slash, such as '/webhooks'")
