@@ -6,7 +6,7 @@ declare const Bun: {
     readonly port?: number
     readonly routes?: Record<string, { POST(request: Request): Response | Promise<Response> }>
     readonly fetch?: (request: Request) => Response | Promise<Response>
-  }): { stop(): Promise<void> }
+  }): { readonly port: number | undefined; stop(): Promise<void> }
 }
 
 declare const Deno: {
