@@ -18,6 +18,7 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker, inOwnContext } from '../worker/worker.ts'
+import { CreatedBy } from './evaluation.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -117,6 +118,7 @@ function connect<Context>(
     inbox,
     sharing,
     queue,
+    createdBy: CreatedBy.find(createReceiver, inbox, logger),
     policy: policyOf(resolved, { clock, observe, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
       if (handlers.freeze() && concurrency > 0) {
@@ -142,10 +144,8 @@ function connect<Context>(
       })
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       const all = tracing ? [tracing.wrap, ...wraps] : wraps
-      return inOwnContext(
-        asyncContext,
-        all.reduce((wrapped, wrap) => wrap(wrapped, tools), work),
-      )
+      const run = all.reduce((wrapped, wrap) => wrap(wrapped, tools), work)
+      return inOwnContext(asyncContext, run)
     },
   })
   const steps = stepsOf(resolved, { inbox: lifecycle, decode, failures, queue, observers }, clock, tracing)

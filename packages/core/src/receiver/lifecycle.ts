@@ -11,16 +11,21 @@ import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
+import type { CreatedBy, Replaceable } from './evaluation.ts'
 import type { QueueLog } from './queue-log.ts'
 
 /** Maximum wait for a start, which may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
+/** Time for the events of a receiver whose module was evaluated again. */
+const REPLACED_DRAIN_MS = 10_000
 
 export interface LifecycleParts {
   readonly inbox: Inbox
   readonly policy: ProcessingPolicy
   readonly sharing: Pick<ReceiverHandlers, 'directory'>
   readonly queue: Pick<QueueLog, 'started' | 'drain'>
+  /** The evaluation of a module that has created the receiver, if that is known. */
+  readonly createdBy: CreatedBy | undefined
   /** Called once per start: freezes the handlers and returns the function that runs attempts. */
   readonly createProcess: () => ProcessEvent
 }
@@ -32,7 +37,7 @@ export interface LifecycleParts {
 export type ReceiverState = 'new' | 'starting' | 'failed' | 'started' | 'draining' | 'closed'
 
 /** Starts, guards and drains the inbox of one receiver. */
-export class Lifecycle {
+export class Lifecycle implements Replaceable<Lifecycle> {
   readonly #parts: LifecycleParts
   #starting: Promise<void> | undefined
   #started = false
@@ -40,6 +45,8 @@ export class Lifecycle {
   #isClosed = false
   #isStopping = false
   #draining: Promise<DrainReport> | undefined
+  /** Receiver of a later evaluation of the module, which gets the deliveries that still arrive here. */
+  #successor: Pick<Lifecycle, 'accept'> | undefined
   /** True once nothing is accepted any more. */
   isDraining = false
 
@@ -92,11 +99,26 @@ export class Lifecycle {
         this.#isClosed = true
       })
     }
+    this.isDraining = true
     return this.#draining
+  }
+
+  /**
+   * Drains without a line in the log. Deliveries that still arrive, for example from a route that was not evaluated
+   * again, go to `successor`, whose inbox has the same file or queue.
+   */
+  handOver(successor: Pick<Lifecycle, 'accept'>): boolean {
+    if (!this.#started || this.#draining !== undefined) return false
+    this.#successor = successor
+    this.#started = false
+    this.#draining = this.#drain(REPLACED_DRAIN_MS)
+    this.#draining.catch(() => {})
+    return true
   }
 
   /** Waits for a start only as long as a sender does. The start continues for later deliveries. */
   async #acceptOnceStarted(delivery: Delivery): Promise<AcceptResult | Refusal> {
+    if (this.#successor !== undefined) return this.#successor.accept(delivery)
     const isFirst = this.#starting === undefined
     const starting = this.#start()
     try {
@@ -128,6 +150,7 @@ export class Lifecycle {
       await inbox.start(run, policy)
       this.#started = true
       this.#parts.queue.started()
+      this.#parts.createdBy?.started(this)
     } catch (cause) {
       this.#hasFailed = true
       sharing.directory?.stop()
@@ -140,10 +163,11 @@ export class Lifecycle {
   }
 
   async #drain(timeoutMs: number): Promise<DrainReport> {
-    const { inbox, sharing, queue } = this.#parts
+    const { inbox, sharing, queue, createdBy } = this.#parts
+    createdBy?.closed(this)
     const endsAt = performance.now() + timeoutMs
     // An inbox that hangs while it starts must not keep the process alive.
-    if (!this.#started && this.#starting !== undefined)
+    if (!this.#started && this.#successor === undefined && this.#starting !== undefined)
       await withDeadline(this.#starting, { operation: 'inbox.start', ms: timeoutMs }).catch(() => {})
     if (belongsToAnother(inbox, this)) return { lost: 0 }
     const close = async (): Promise<DrainReport> => {

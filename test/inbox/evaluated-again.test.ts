@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sign } from '@ackhook/testing'
+import { expect, it, onTestFinished, vi } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const SECRET = 'whsec_evaluated_0123456789'
+
+/** Handlers whose first attempts fail, so that a later evaluation gets the retry. */
+const HOOKS = `
+import { createReceiver } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { VERSION } from './version.ts'
+
+const write = (fields: any, message: string) => console.log(\`log \${fields.code} \${message}\`)
+const options = {
+  secret: '${SECRET}',
+  retry: { attempts: 100, minDelay: '20ms', maxDelay: '50ms' },
+  logger: { info: write, warn: write, error: write },
+} as const
+const receiver = createReceiver({ ...options, inbox: sqliteInbox('webhooks.db') })
+receiver.on('*', (event: { id: string }) => {
+  console.log(\`run \${VERSION} \${event.id}\`)
+  if (event.id.includes('until-2') && VERSION === 1) throw new Error('fails')
+})
+export const handle = toNodeHandler(receiver)
+`
+const WITH_RECEIVING_ONLY = `${HOOKS}
+const receiving = createReceiver({ ...options, inbox: sqliteInbox('webhooks.db'), concurrency: 0 })
+await receiving.start()
+await receiver.start()
+`
+
+/** An app with this build's packages as `npm install` lays them out. */
+function appOf(hooks: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ackhook-evaluated-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const modules = join(folder, 'node_modules')
+  mkdirSync(join(folder, 'src'))
+  mkdirSync(join(modules, '@ackhook'), { recursive: true })
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+    if (name !== '@ackhook' && !name.startsWith('.'))
+      symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
+  }
+  for (const name of ['core', 'sqlite']) {
+    for (const part of ['package.json', 'dist'])
+      cpSync(join(ROOT, 'packages', name, part), join(modules, '@ackhook', name, part), { recursive: true })
+  }
+  cpSync(join(import.meta.dirname, 'vite-server.mjs'), join(folder, 'server.mjs'))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'src/hooks.ts'), hooks)
+  writeFileSync(join(folder, 'src/version.ts'), 'export const VERSION = 1')
+  return folder
+}
+
+class ViteApp {
+  readonly lines: string[] = []
+  readonly folder: string
+  readonly #child: ChildProcess
+
+  constructor(hooks: string, env: Readonly<Record<string, string>> = {}) {
+    this.folder = appOf(hooks)
+    this.#child = spawn(process.execPath, ['server.mjs'], {
+      cwd: this.folder,
+      env: { ...process.env, NODE_ENV: 'development', NODE_OPTIONS: '', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let rest = ''
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      const parts = (rest + text).split('\n')
+      rest = parts.pop() ?? ''
+      this.lines.push(...parts)
+    })
+    onTestFinished(() => void this.#child.kill('SIGKILL'))
+  }
+
+  count(pattern: RegExp): number {
+    return this.lines.filter(line => pattern.test(line)).length
+  }
+
+  async post(id: string, path = '/'): Promise<number> {
+    const port = await vi.waitFor(() => {
+      const line = this.lines.find(line => line.startsWith('port '))
+      if (line === undefined) throw new Error('does not listen yet')
+      return Number(line.slice(5))
+    })
+    const body = JSON.stringify({ id, type: 'test.event', created_at: new Date().toISOString(), data: {} })
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-signature': sign(body, { secret: SECRET }),
+    }
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })
+    return reply.status
+  }
+
+  /** Saves a module until Vite has noticed: requests then evaluate it again. */
+  async save(file: string, text: string, isSeen: () => boolean): Promise<void> {
+    writeFileSync(join(this.folder, 'src', file), text)
+    let tries = 0
+    await vi.waitFor(async () => {
+      expect(await this.post(`evt_save_${file}_${text.length}_${tries++}`)).toBe(202)
+      expect(isSeen()).toBe(true)
+    })
+  }
+}
+
+const AGAIN = /^log module_evaluated_again /
+
+it('the receiver of a module that Vite evaluates again takes over, and gets the retries', async () => {
+  const app = new ViteApp(HOOKS)
+  expect(await app.post('evt_until-2_a')).toBe(202)
+  await vi.waitFor(() => expect(app.count(/^run 1 evt_until-2_a/)).toBeGreaterThan(1))
+  await app.save('version.ts', 'export const VERSION = 2', () => app.count(/^run 2 /) > 0)
+  await vi.waitFor(() => expect(app.count(/^run 2 evt_until-2_a/)).toBe(1))
+  expect(app.lines.filter(line => AGAIN.test(line))).toEqual([
+    expect.stringMatching(
+      /src\/hooks\.ts was evaluated again, .+webhooks\.db\. It takes over from the one started \d+ s ago, which drains\.$/,
+    ),
+  ])
+  // An edit of the module itself, which moves every line.
+  await app.save(
+    'hooks.ts',
+    `\n\n// edited\n${HOOKS.replaceAll('run ', 'run edited ')}`,
+    () => app.count(/^run edited 2/) > 0,
+  )
+  expect(app.count(AGAIN)).toBe(2)
+  const before = app.lines.length
+  for (let i = 0; i < 20; i++) expect(await app.post(`evt_after_${i}`)).toBe(202)
+  await vi.waitFor(() => expect(app.count(/^run edited 2 evt_after/)).toBe(20))
+  // A route that was not evaluated again still has the first receiver.
+  expect(await app.post('evt_through_oldest', '/oldest')).toBe(202)
+  await vi.waitFor(() => expect(app.count(/^run edited 2 evt_through_oldest/)).toBe(1))
+  expect(app.lines.slice(before).filter(line => /^run [12] /.test(line))).toEqual([])
+})
+
+it('in production, a module that is evaluated again costs one warning, and both receivers run', async () => {
+  const app = new ViteApp(HOOKS, { NODE_ENV: 'production' })
+  expect(await app.post('evt_first')).toBe(202)
+  await app.save('version.ts', 'export const VERSION = 2', () => app.count(/^run 2 /) > 0)
+  expect(await app.post('evt_old', '/oldest')).toBe(202)
+  await vi.waitFor(() => expect(app.count(/^run . evt_old/)).toBe(1))
+  expect(app.lines.filter(line => AGAIN.test(line))).toEqual([expect.stringContaining('Both run')])
+})
+
+it('two receivers of one module on one file stay side by side, and each is replaced by its own', async () => {
+  const app = new ViteApp(WITH_RECEIVING_ONLY)
+  expect(await app.post('evt_first')).toBe(202)
+  await vi.waitFor(() => expect(app.count(/^run 1 evt_first/)).toBe(1))
+  expect(app.count(AGAIN)).toBe(0)
+  await app.save('version.ts', 'export const VERSION = 2', () => app.count(/^run 2 /) > 0)
+  expect(app.count(AGAIN)).toBe(2)
+})
