@@ -59,6 +59,7 @@ function scripts(isTyped: boolean, tests: boolean): object {
   return {
     ...(isTyped && { build: 'tsc' }),
     start: `${build}node --env-file=.env ${folder}/server.js`,
+    dev: `${build}node --watch --env-file=.env ${folder}/server.js`,
     ...(tests && { test: `${build}node --test ${folder}/*.test.js` }),
     send: `ackhook send conversation.resolved --to ${ADDRESS} --secrets-file .env`,
     emulator: `ackhook emulator start --to ${ADDRESS} --secrets-file .env`,

@@ -62,6 +62,7 @@ it('every combination declares the packages that its code imports and its script
     const others = /^(ackhook|typescript|@types\/\w+|@photostructure\/sqlite|bullmq|ioredis|@ackhook\/core)$/
     expect(declared.filter(name => !imported.includes(name) && !others.test(name))).toEqual([])
     expect('test' in scripts).toBe(choices.tests)
+    expect(scripts['dev']).toBe(scripts['start']?.replace('node ', 'node --watch '))
     expect(code.map(([, text]) => text).join('')).not.toMatch(/undefined|\n\n\n|[ \t]\n/)
   }
 })

@@ -7,7 +7,9 @@ const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/README.md'
 
 /** Returns the README: the commands and the place of the handlers. */
 export function readme(code: Code, { framework, inbox, tests }: Choices, { name, agent }: Facts): string {
-  const start = code.extension === 'ts' ? 'dist/server.js' : 'src/server.js'
+  const isTyped = code.extension === 'ts'
+  const start = isTyped ? 'dist/server.js' : 'src/server.js'
+  const compiler = isTyped ? `, with \`npx tsc --watch\` in another terminal` : ''
   const stored = DURABLE_INBOXES[inbox]?.readme ?? 'Waiting events are kept in memory: a crash loses them.'
   return `# ${name}
 
@@ -20,6 +22,8 @@ ${agent} run start     # starts the app on port 3000, with the settings in .env
 ${agent} run send      # in a second terminal: sends a signed event, as the platform does
 ${agent} run emulator  # or runs the whole platform: retries, a log, faults and a page
 ${tests ? `${agent} run test\n` : ''}\`\`\`
+
+While you write, \`${agent} run dev\` restarts the app at each save${compiler}.
 
 Handlers are in \`src/app.${code.extension}\`. In production, run \`node ${start}\` with your endpoint's \`SIGNING_SECRET\`.
 `
