@@ -4,7 +4,7 @@ import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
 import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import { requestedDelayMs } from '../retry.ts'
+import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
 import type { StoreLease } from '../store-lease.ts'
 import { type Ended, type Entry, NO_DELIVERY, NOT_BEGUN } from './entry.ts'
 import type { State } from './state.ts'
@@ -22,12 +22,8 @@ function begin(state: State, entry: Entry): MaybePromise<AttemptResult> {
   entry.attempts++
   entry.attempt = createAttempt(entry.attempts)
   if (entry.reply !== undefined) replyAtTimeLimit(entry, entry.attempt)
-  // A drain ends once nothing runs: an event whose retry has come early waits for no other.
-  const isLast = entry.attempts > 1 && state.limit.lastStartAt !== undefined
-  return state.run(entry.delivery, entry.attempt, isLast ? OVER : state.limit)
+  return state.run(entry.delivery, entry.attempt, state.limit)
 }
-
-const OVER = { lastStartAt: Number.NEGATIVE_INFINITY }
 
 /** A handler begins only under a lease that is known to hold: after a slow claim, or a suspension, it is renewed. */
 async function beginOnceRenewed(state: State, entry: Entry, lease: StoreLease): Promise<Ended> {
@@ -113,8 +109,8 @@ function giveBack(state: State, entry: Entry): void {
 }
 
 function retry({ scheduler, limit }: State, entry: Entry, delayMs: number): void {
-  // During a drain, the last attempt starts now.
-  if (limit.lastStartAt !== undefined) scheduler.enqueue(entry)
+  // The drain began after the worker decided: the last attempt starts now.
+  if (exceedsDeadline(delayMs, limit.lastStartAt)) scheduler.enqueue(entry)
   else scheduler.enqueueAfter(entry, delayMs)
 }
 
