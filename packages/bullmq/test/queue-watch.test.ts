@@ -34,6 +34,7 @@ describe.each([
   async function watchOn(queue: string) {
     const own = await createEngine(resolveOptions({ ...engine.options, queue }))
     onTestFinished(() => own.disconnect())
+    await own.ready()
     const watch = new QueueWatch(own, { retentionMs: 604_800_000 })
     return async () =>
       (await watch.notices()).map(({ code }) => code).filter(code => /^(queue|events)_/.test(code))

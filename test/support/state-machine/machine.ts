@@ -211,7 +211,11 @@ export class StateMachine {
     if (dice < 0.9) throw new RetryAfterError(`${id} asked for later`, '40ms')
     // An error from another aborted attempt says nothing about this one.
     if (dice < 0.94) throw new AckhookError('lease_lost', 'of another event')
-    if (dice < 0.97) return new Promise(() => {})
+    // Ends some time after its limit: until then the event keeps its turn.
+    if (dice < 0.97) {
+      const late = this.#int(80)
+      return new Promise(resolve => signal.addEventListener('abort', () => setTimeout(resolve, late)))
+    }
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
 

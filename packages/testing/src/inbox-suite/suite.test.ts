@@ -17,6 +17,7 @@ const HOOKS: InboxHooks = {
   crash: () => ({ inbox: memoryInbox(), kill() {} }),
   failWrites() {},
   skew: () => memoryInbox(),
+  distant: () => ({ inbox: memoryInbox(), path() {}, stop() {}, resume() {} }),
   openSmall: open,
 }
 
