@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ function appOf(hooks: string): string {
     if (name !== '@ackhook' && !name.startsWith('.'))
       symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
   }
-  for (const name of ['core', 'sqlite']) {
+  for (const name of ['core', 'sqlite', 'express']) {
     for (const part of ['package.json', 'dist'])
       cpSync(join(ROOT, 'packages', name, part), join(modules, '@ackhook', name, part), { recursive: true })
   }
@@ -152,4 +152,33 @@ it('two receivers of one module on one file stay side by side, and each is repla
   expect(app.count(AGAIN)).toBe(0)
   await app.save('version.ts', 'export const VERSION = 2', () => app.count(/^run 2 /) > 0)
   expect(app.count(AGAIN)).toBe(2)
+})
+
+/** Receivers made in several ways, in the order of their files' names. Its packages suspend its evaluation. */
+const MANY = `
+import { createReceiver } from '@ackhook/core'
+import { webhooks } from '@ackhook/express'
+import { sqliteInbox } from '@ackhook/sqlite'
+
+const write = ({ code }, message) => code === 'module_evaluated_again' && console.log(message.match(/\\w+(?=\\.db)/)[0])
+const on = file => ({ secret: '${SECRET}', inbox: sqliteInbox(file), logger: { info: write, warn: write, error: write } })
+const make = () => createReceiver(on('a-function.db'))
+export const all = [make(), make(), ...[1, 2].map(() => createReceiver(on('b-callback.db')))]
+for (const _ of [1, 2]) all.push(createReceiver(on('c-loop.db')))
+all.push(createReceiver(on('d-both.db')), webhooks(on('d-both.db')))
+for (const receiver of all) await receiver.on('*', () => {}).start()
+`
+
+it('only receivers that the top level of a module creates are replaced, each by its own', () => {
+  const folder = appOf('')
+  writeFileSync(join(folder, 'many.mjs'), MANY)
+  const main = `
+    const first = await import('./many.mjs?1')
+    console.log('again:')
+    const second = await import('./many.mjs?2')
+    await Promise.all([...first.all, ...second.all].map(receiver => receiver.close()))`
+  writeFileSync(join(folder, 'main.mjs'), main)
+  const env = { ...process.env, NODE_ENV: '', NODE_OPTIONS: '' }
+  const out = execFileSync(process.execPath, ['main.mjs'], { cwd: folder, env, encoding: 'utf8' })
+  expect(out.trim().split('\n')).toEqual(['again:', 'loop', 'loop', 'both', 'both'])
 })

@@ -8,6 +8,8 @@ interface CallSite {
   getScriptHash(): string
   getLineNumber(): number | null
   getColumnNumber(): number | null
+  getEnclosingLineNumber?(): number | null
+  getEnclosingColumnNumber?(): number | null
 }
 
 interface Place {
@@ -198,7 +200,9 @@ function topLevelOf(frames: readonly CallSite[]): Place | undefined {
   const [caller, ...below] = frames.filter(frame => !isOwn(frame) && !isTick(frame))
   if (caller === undefined || !TOP_LEVEL.includes(caller.getFunctionName())) return undefined
   const script = caller.getScriptNameOrSourceURL()
-  if (script === null || script === '' || !isCalledByLoader(script, below)) return undefined
+  if (script === null || script === '') return undefined
+  // Code that has awaited something may have no frame below it.
+  if (below.length === 0 ? !isWholeModule(caller, script) : !isCalledByLoader(below)) return undefined
   return {
     script,
     hash: caller.getScriptHash(),
@@ -216,9 +220,14 @@ function isTick(frame: CallSite): boolean {
   return frame.getScriptNameOrSourceURL() === 'node:internal/process/task_queues'
 }
 
-function isCalledByLoader(script: string, [below, further]: readonly CallSite[]): boolean {
-  // webpack continues a module that has awaited its imports without a frame below it.
-  if (below === undefined) return script.startsWith('webpack-internal:')
+/** The function of a module begins where its file does. webpack puts an async function around an async module. */
+function isWholeModule(caller: CallSite, script: string): boolean {
+  if (script.startsWith('webpack-internal:')) return true
+  return caller.getEnclosingLineNumber?.() === 1 && caller.getEnclosingColumnNumber?.() === 1
+}
+
+function isCalledByLoader([below, further]: readonly CallSite[]): boolean {
+  if (below === undefined) return false
   if (LOADER_FILE.test(below.getScriptNameOrSourceURL() ?? '')) return true
   if (LOADER.test(below.getFunctionName() ?? '')) return true
   // webpack wraps the module in a function that is named after it.
