@@ -137,6 +137,23 @@ test('list shows the letters of a type, and refuses an invalid pattern', async (
   await expect(run(['list', '--type', 'a*'])).rejects.toThrow(/--type .*'a\*' is not a pattern/)
 })
 
+test('redrive --rate spreads the letters over time, and Ctrl-C ends its wait', async () => {
+  const at: number[] = []
+  const stop = new AbortController()
+  const bar = {
+    advance() {
+      if (at.push(performance.now()) === 5) stop.abort()
+    },
+    stop() {},
+  }
+  const terminal = fakeTerminal({ stop: stop.signal, progress: () => bar })
+  const flags = ['redrive', '--all', '--yes', '--rate', '1200/m']
+  const startedAt = performance.now()
+  const { out } = await runOn(endlessLetters(1000).inbox, flags, terminal)
+  expect(out).toBe('5 redriven, stopped before the end')
+  expect((at[4] as number) - startedAt).toBeGreaterThanOrEqual(199)
+})
+
 test('Ctrl-C ends redrive --all with the count so far', async () => {
   const stop = new AbortController()
   const terminal = fakeTerminal({

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
+import { parseRate } from '../command/pace.ts'
 import { parseCount, parsePort, withJson, withOrder } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ChangeFlags, InboxFlags, ListFlags, UiFlags } from './inbox-flags.ts'
@@ -31,6 +32,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .argument('[ids...]', 'event ids')
     .option('--all', 'every dead letter')
     .option('--yes', 'skip the confirmation')
+    .option('--rate <n>', 'redrive this many per second, or such as 600/m (default: no limit)', parseRate)
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
   withFilter(add('discard', 'Delete dead letters for good'))
     .argument('[ids...]', 'event ids')
@@ -84,7 +86,7 @@ Examples:
   $ ackhook inbox list --redis redis://localhost:6379 --queue webhooks --prefix '{ackhook}'
   $ ackhook inbox show evt_123 --sqlite webhooks.db
   $ ackhook inbox redrive --type 'order.*' --error TypeError --sqlite webhooks.db
-  $ ackhook inbox redrive --all --yes --sqlite webhooks.db
+  $ ackhook inbox redrive --all --yes --rate 10/s --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
   $ ackhook inbox forget evt_123 --sqlite webhooks.db
   $ ackhook inbox ui --sqlite webhooks.db`

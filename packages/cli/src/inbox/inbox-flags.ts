@@ -35,4 +35,6 @@ export interface ListFlags extends FilterFlags {
 export interface ChangeFlags extends FilterFlags {
   readonly all?: boolean
   readonly yes?: boolean
+  /** Events per second. Absent: no limit. */
+  readonly rate?: number
 }

@@ -3,6 +3,7 @@ import { printable } from '@ackhook/core/spi'
 import { changeLetters } from '@ackhook/dashboard/letters'
 import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
+import { Pace } from '../command/pace.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { type DeadTarget, deadLetterPages, newestDeadLetter } from './dead-letter-pages.ts'
 import { checkFilter, isFiltered } from './filter.ts'
@@ -19,11 +20,13 @@ interface Change {
   readonly apply: (keys: readonly string[]) => Promise<readonly string[]>
   /** Returns the reason why a letter was not changed. */
   readonly reasonOf: (target: DeadTarget) => string | Promise<string>
+  /** Letters per second. Absent: no limit. */
+  readonly rate?: number | undefined
   readonly flags: InboxFlags
   readonly parts: InboxParts
 }
 
-/** Number of letters that share a commit or a round trip. */
+/** Number of letters that share a commit or a round trip. With a rate, one by one: none begins early. */
 const AT_ONCE = 100
 
 export function redrive(ids: readonly string[], flags: ChangeFlags, parts: InboxParts): Promise<number> {
@@ -68,6 +71,7 @@ function changeLettersOf(
       total,
       apply: keys => changeLetters(inbox.deadLetters, action, keys),
       reasonOf: target => reasonOf(target, inbox),
+      rate: flags.rate,
       flags,
       parts,
     })
@@ -149,10 +153,13 @@ async function* handledOf(
 
 /** Changes letters page by page, until all are done or Ctrl-C. */
 async function change(pages: AsyncIterable<readonly Found[]>, options: Change): Promise<number> {
-  const { verb, total, apply, reasonOf, flags, parts } = options
+  const { verb, total, apply, reasonOf, rate, flags, parts } = options
   const { stop, progress } = parts.terminal
   const bar = progress(total, `${total} to be ${verb}`)
   const refusals = new Refusals()
+  const atOnce = rate === undefined ? AT_ONCE : 1
+  const pace = new Pace(rate, stop)
+  let begun = 0
   let done = 0
 
   async function changeSome(some: readonly Found[]): Promise<void> {
@@ -167,8 +174,10 @@ async function change(pages: AsyncIterable<readonly Found[]>, options: Change): 
   }
 
   for await (const page of pages) {
-    for (let i = 0; i < page.length && !stop.aborted; i += AT_ONCE)
-      await changeSome(page.slice(i, i + AT_ONCE))
+    for (let i = 0; i < page.length && !stop.aborted; i += atOnce) {
+      await pace.reach(begun++)
+      if (!stop.aborted) await changeSome(page.slice(i, i + atOnce))
+    }
     if (stop.aborted) break
   }
   bar.stop()

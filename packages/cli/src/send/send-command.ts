@@ -1,6 +1,7 @@
 import type { Duration } from '@ackhook/core'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
+import { parseRate } from '../command/pace.ts'
 import {
   parseCount,
   parseDuration,
@@ -61,12 +62,6 @@ function sendFile(
   }
   if (to === undefined) throw new UsageError("set the receiver's address with --to")
   return replay(file, { ...flags, to, resign: true }, terminal)
-}
-
-function parseRate(text: string): number {
-  const value = Number(text)
-  if (value > 0 && Number.isFinite(value)) return value
-  throw new InvalidArgumentError('Use a number of events per second, such as 50 or 0.5.')
 }
 
 const HELP = `

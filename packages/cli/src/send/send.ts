@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { KNOWN_TYPES, nearest, printable } from '@ackhook/core/spi'
 import { createEvent, createSender, type Sender, type SendReport } from '@ackhook/testing'
 import { EXIT } from '../command/exit-codes.ts'
+import { Pace } from '../command/pace.ts'
 import { readData } from '../command/read-data.ts'
 import { contractOf } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
@@ -72,14 +72,14 @@ async function sendPaced(
 ): Promise<readonly SendReport[]> {
   const reports: SendReport[] = []
   const bar = terminal.progress(repeat, `Sending ${repeat} events`)
-  const startedAt = performance.now()
+  const pace = new Pace(rate, terminal.stop)
   let next = 0
   terminal.stop.addEventListener('abort', () => sender.close())
 
   async function sendNext(): Promise<void> {
     while (next < repeat && !terminal.stop.aborted) {
       const index = next++
-      if (rate !== undefined) await waitUntil(startedAt + (index * 1000) / rate, terminal.stop)
+      await pace.reach(index)
       if (terminal.stop.aborted) return
       reports.push(await sender.send(makeEvent()))
       bar.advance()
@@ -89,9 +89,4 @@ async function sendPaced(
   await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, sendNext))
   bar.stop()
   return reports
-}
-
-async function waitUntil(instant: number, signal: AbortSignal): Promise<void> {
-  const ms = instant - performance.now()
-  if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => {})
 }
