@@ -220,9 +220,9 @@ function isTick(frame: CallSite): boolean {
   return frame.getScriptNameOrSourceURL() === 'node:internal/process/task_queues'
 }
 
-/** The function of a module begins where its file does. webpack puts an async function around an async module. */
+/** The function of a module begins where its file does. webpack and Turbopack put one around an async module. */
 function isWholeModule(caller: CallSite, script: string): boolean {
-  if (script.startsWith('webpack-internal:')) return true
+  if (/^webpack-internal:|[/\\]\.next[/\\]/.test(script)) return true
   return caller.getEnclosingLineNumber?.() === 1 && caller.getEnclosingColumnNumber?.() === 1
 }
 
