@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RECEIVER_OPTIONS } from '@ackhook/core/spi'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { inFull } from '../support/in-full.ts'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
@@ -16,10 +17,19 @@ const consumers = workspacePackages()
   .filter(one => '.' in (one.manifest.exports ?? {}))
   .map(one => one.folder)
 
-/** Known errors: Hono's declarations use `Uint8Array<ArrayBuffer>`, new in TypeScript 5.7. Ours must compile with them. */
-const FAULTS_OF_PEERS: Readonly<Record<string, RegExp>> = {
-  ts54: /^node_modules\/hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic\.\n/gm,
-}
+/** The oldest, a middle and the newest compiler, and those between them in the nightly run. */
+const COMPILERS = ['ts52', 'ts59', 'ts70']
+const MORE = { ts53: '5.3.3', ts54: '5.4.5', ts55: '5.5.4', ts56: '5.6.3', ts57: '5.7.3', ts58: '5.8.3' }
+const added = inFull<Readonly<Record<string, string>>>(MORE, {})
+const compilers = [...COMPILERS, ...inFull(['ts60'], []), ...Object.keys(added)]
+
+/**
+ * Known errors: Fastify's declarations use `NoInfer`, new in TypeScript 5.4, and Hono's `Uint8Array<ArrayBuffer>`, new in
+ * 5.7. Ours must compile with them.
+ */
+const FAULTS_OF_PEERS =
+  /^node_modules\/(?:fastify\/types\/.*: error TS2304: Cannot find name 'NoInfer'|hono\/dist\/.*: error TS2315: Type 'Uint8Array' is not generic)\.\n/gm
+const isOlderThan = (compiler: string, minor: number): boolean => Number(compiler.slice(2)) < minor
 
 /** Known errors: @types/koa uses a type of content-disposition 1, which release 2 renamed. */
 const FAULTS_OF_KOA =
@@ -40,15 +50,19 @@ const STRICT = {
 
 beforeAll(async () => {
   cpSync(`${ROOT}test/packaging/fixtures/consumer`, project, { recursive: true })
-  const files = inject('tarballs').map(one => one.file)
+  const files = [
+    ...inject('tarballs').map(one => one.file),
+    ...Object.entries(added).map(([name, version]) => `${name}@npm:typescript@${version}`),
+  ]
   await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', ...files], {
     cwd: project,
   })
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
+describe.each(compilers)('%s', compiler => {
   it.each([
+    { module: 'node16', moduleResolution: 'node16' },
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
   ])('compiles a consumer of every package under $moduleResolution', async resolution => {
@@ -57,8 +71,35 @@ describe.each(['ts54', 'ts57', 'ts59', 'ts60', 'ts70'])('%s', compiler => {
     const files = consumers.map(folder => `${folder}.ts`)
     writeFileSync(join(project, name), JSON.stringify({ compilerOptions, files }))
     const output = await compile(compiler, name)
-    expect(output.replace(FAULTS_OF_PEERS[compiler] ?? '', '')).toBe('')
+    expect(isOlderThan(compiler, 57) ? output.replace(FAULTS_OF_PEERS, '') : output).toBe('')
   })
+
+  it.each([
+    { kind: 'exports without types', file: 'exported', isolatedDeclarations: undefined },
+    // New in TypeScript 5.5.
+    ...(isOlderThan(compiler, 55)
+      ? []
+      : [{ kind: 'isolated exports', file: 'isolated', isolatedDeclarations: true }]),
+  ])(
+    'writes the declarations of $kind, and they name public modules only',
+    async ({ file, isolatedDeclarations }) => {
+      const name = `tsconfig.${compiler}.${file}.json`
+      const outDir = `out/${compiler}`
+      const emit = {
+        noEmit: false,
+        declaration: true,
+        emitDeclarationOnly: true,
+        isolatedDeclarations,
+        outDir,
+      }
+      writeFileSync(
+        join(project, name),
+        JSON.stringify({ compilerOptions: { ...STRICT, ...emit }, files: [`${file}.ts`] }),
+      )
+      expect(await compile(compiler, name)).toBe('')
+      expect(readFileSync(join(project, outDir, `${file}.d.ts`), 'utf8')).not.toMatch(/dist\/|node_modules/)
+    },
+  )
 
   it('compiles @ackhook/core/node with @koa/bodyparser, which declares rawBody on every request', async () => {
     const name = `tsconfig.${compiler}.koa.json`
