@@ -36,7 +36,12 @@ const config: KnipConfig = {
     'packages/*': { entry: packageTests, project: packageSources },
     'packages/core': {
       // Chosen through the import map of package.json.
-      entry: ['src/platform/{node,web}/platform.ts!', 'src/node/collect-*-raw-body.ts!', ...packageTests],
+      entry: [
+        'src/platform/{node,web}/platform.ts!',
+        'src/node/collect-*-raw-body.ts!',
+        'src/receiver/*evaluation.ts!',
+        ...packageTests,
+      ],
       project: packageSources,
       // Its tests use packages that need it: listed, they would make the build a circle.
       ignoreDependencies: ['@ackhook/testing'],
@@ -86,6 +91,7 @@ const config: KnipConfig = {
         '{faults,inbox}/**/fixtures/*.mjs',
         // Started by their path.
         'faults/inbox/*-child.mjs',
+        'inbox/vite-server.mjs',
         '{vectors,runtimes,postgres,support}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
         '{frameworks,site}/*.check.ts',

@@ -7,6 +7,7 @@ const core = new URL('packages/core/src/', import.meta.url)
 const webPlatform = fileURLToPath(new URL('platform/web/platform.ts', core))
 const webScheduler = fileURLToPath(new URL('inbox/memory/per-request-scheduler.ts', core))
 const webCollector = fileURLToPath(new URL('node/collect-without-raw-body.ts', core))
+const webEvaluation = fileURLToPath(new URL('receiver/no-evaluation.ts', core))
 /** Tests of what only that platform has. */
 const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
 /** Workers have `node:http` as well. */
@@ -64,7 +65,12 @@ export default defineConfig({
         // Vitest adds the condition `node` to any list, so the platform of Workers is named and not resolved.
         resolve: {
           conditions,
-          alias: { '#platform': webPlatform, '#scheduler': webScheduler, '#collect-body': webCollector },
+          alias: {
+            '#platform': webPlatform,
+            '#scheduler': webScheduler,
+            '#collect-body': webCollector,
+            '#evaluation': webEvaluation,
+          },
         },
         ssr,
         test: {

@@ -71,6 +71,10 @@ async function build(output) {
   const files = new Map(
     built.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source]),
   )
+  const rawBody = files.get('shared/raw-body.js')
+  // Its sources are not in the package.
+  if (rawBody !== undefined && files.delete('shared/raw-body.js.map'))
+    files.set('shared/raw-body.js', rawBody.replace(/\/\/# sourceMappingURL=.*/, ''))
   return files.set(
     'shared/raw-body.licenses.txt',
     licensesOf(built.output.flatMap(file => file.moduleIds ?? [])),

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 /** Entry points that work alone anywhere, as they hold only data, types or a part for a package that does not. */
-const HARMLESS = ['planned-events', 'sharing', 'routes', 'store-suite']
+const HARMLESS = ['advice', 'planned-events', 'sharing', 'routes', 'store-suite']
 
 const entries = workspacePackages().flatMap(({ manifest }) =>
   Object.keys(manifest.exports ?? {})

@@ -45,6 +45,7 @@ function importedFiles(source: string, file: string): readonly string[] {
   return specifiers.flatMap(specifier => {
     if (specifier === '#platform') return ['platform/platform.ts']
     if (specifier === '#scheduler') return ['inbox/memory/scheduler.ts']
+    if (specifier === '#evaluation') return ['receiver/evaluation.ts']
     if (specifier === '#collect-body') return ['node/collect-with-raw-body.ts']
     return specifier.startsWith('.') ? [normalize(join(dirname(file), specifier))] : []
   })

@@ -74,7 +74,11 @@ function bundled(path: string): readonly string[] {
   const targets = JSON.stringify([exports, imports]).matchAll(/"\.\/(dist\/[^"]+\.js)"/g)
   const entries = Array.from(targets, ([, name = '']) => name)
   const chunks = ['dist/shared/base.js', 'dist/shared/receiver.js']
-  return [...entries, ...chunks].flatMap(one =>
-    statSync(`${path}${one}`).size > 0 ? [one, `${one}.map`] : [one],
-  )
+  const foreign = ['raw-body.js', 'raw-body.licenses.txt', 'rolldown-runtime.js']
+  return [
+    ...foreign.map(name => `dist/shared/${name}`),
+    ...[...entries, ...chunks].flatMap(one =>
+      statSync(`${path}${one}`).size > 0 ? [one, `${one}.map`] : [one],
+    ),
+  ]
 }

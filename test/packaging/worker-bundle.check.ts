@@ -37,7 +37,8 @@ it('a Worker that acknowledges after processing stays within its size, dependenc
   )
   const bytes = gzipSync(code, { level: 9 }).length
   process.stdout.write(`a Worker with 'after-processing': ${bytes} bytes min+gzip\n`)
-  expect(bytes).toBeLessThan(32_000)
+  // 31,200 before leases that are known to hold, bounds on bodies, and requests that cannot be read.
+  expect(bytes).toBeLessThan(37_000)
 })
 
 /** Bundles the built packages, without comments. `used`: an expression that begins with the imported name. */

@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { isatty } from 'node:tty'
-
 /**
  * Returns whether something says that a developer runs this process: `NODE_ENV`, a watcher that restarts it, or a
  * terminal. Nothing is concluded from what is unset, because few deployments set it. `NODE_ENV=production` overrules
@@ -10,7 +7,7 @@ export function isDevelopment(env: NodeJS.ProcessEnv = process.env): boolean {
   const { NODE_ENV } = env
   if (NODE_ENV === 'development' || NODE_ENV === 'production') return NODE_ENV === 'development'
   // `node --watch` sets this one.
-  return env['WATCH_REPORT_DEPENDENCIES'] !== undefined || isatty(0) || isWatcher(parentArguments())
+  return env['WATCH_REPORT_DEPENDENCIES'] !== undefined || hasTerminal() || isWatcher(parentArguments())
 }
 
 /** Returns whether a command line is that of a watcher. `tsx watch`, nodemon and node-dev set no variable. */
@@ -22,9 +19,15 @@ export function isWatcher(args: readonly string[]): boolean {
   )
 }
 
+// Modules are got when needed: a bundle for Workers contains this file, and must import none of Node's.
+function hasTerminal(): boolean {
+  return process.getBuiltinModule?.('node:tty').isatty(0) ?? false
+}
+
 /** Returns the command line of the process that started this one, where Linux lets it be read. */
 function parentArguments(): readonly string[] {
   try {
+    const { readFileSync } = process.getBuiltinModule('node:fs')
     return readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0')
   } catch {
     return []
