@@ -5,12 +5,14 @@ const conditions = ['ackhook-source', 'node']
 
 /** Tests of the default run that have a longer form: see test/support/in-full.ts. */
 const LONGER = [
-  'packages/bullmq/test/{many-queues,network,order,retention}.test.ts',
-  'packages/{cloudflare,redis}/test/store-suite.test.ts',
+  'packages/bullmq/test/{healing,many-queues,network,order,retention,taking}.test.ts',
+  'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
+  'packages/redis/test/{healing,replicas,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',
-  'packages/dashboard/test/{page-states,pages,proxy}.test.ts',
-  'packages/emulator/test/{page-states,pages}.test.ts',
-  'test/{conformance/adapters,docs/extending,examples/examples}.test.ts',
+  'packages/dashboard/test/{filters,page-states,pages,proxy}.test.ts',
+  'packages/emulator/test/{filters,page-states,pages}.test.ts',
+  'test/{conformance/adapters,docs/extending,emulator/memory,examples/examples}.test.ts',
+  'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 
 // The whole load of each fault, minutes of it: `npm run test:faults`. The default run takes a part.

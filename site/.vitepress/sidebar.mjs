@@ -5,6 +5,7 @@ const SECTIONS = {
     'getting-started/express.md',
     'getting-started/typescript.md',
     'getting-started/testing-your-handlers.md',
+    'getting-started/while-you-develop.md',
     'getting-started/fastify.md',
     'getting-started/hono.md',
     'getting-started/node-http.md',
