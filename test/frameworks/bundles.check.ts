@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -11,7 +12,7 @@ type Format = 'esm' | 'cjs'
 
 const run = promisify(execFile)
 /** Outside the checkout, a bundle finds no package that it does not contain. */
-const outside = mkdtempSync('/tmp/ackhook-bundles-')
+const outside = mkdtempSync(join(tmpdir(), 'ackhook-bundles-'))
 /** Inside, sources find the packages. */
 const inside = join(ROOT, 'test/frameworks/.bundles')
 rmSync(inside, { recursive: true, force: true })
