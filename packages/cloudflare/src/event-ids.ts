@@ -58,6 +58,8 @@ interface Row {
  * export { EventIds } from '@ackhook/cloudflare'
  */
 export class EventIds {
+  /** Brand by which the types of Workers know a Durable Object. Only the compiler sees it. */
+  declare readonly __DURABLE_OBJECT_BRAND: never
   readonly #storage: EventIdsState['storage']
 
   constructor(state: EventIdsState) {
