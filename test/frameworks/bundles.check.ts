@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RedisServer, startRedis } from '../support/redis.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { load } from './load.ts'
 
@@ -20,6 +21,12 @@ mkdirSync(inside)
 afterAll(() => {
   for (const folder of [inside, outside]) rmSync(folder, { recursive: true, force: true })
 })
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
 
 const endingOf = { esm: 'mjs', cjs: 'cjs' } as const
 
@@ -146,6 +153,15 @@ const server = serve({ fetch: app.fetch, port: 0 }, ({ port }) => deliver(port))
 import { createReceiver } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 serve(createReceiver({ secret, inbox: sqliteInbox(process.env.INBOX_FILE) }))`,
+  '@ackhook/redis': `${DELIVER}${NODE}
+import { createReceiver } from '@ackhook/core'
+import { redisStore } from '@ackhook/redis'
+import { Redis } from 'ioredis'
+serve(createReceiver({ secret, store: redisStore(new Redis(process.env.REDIS_URL)) }))`,
+  '@ackhook/bullmq': `${DELIVER}${NODE}
+import { createReceiver } from '@ackhook/core'
+import { bullmqInbox } from '@ackhook/bullmq'
+serve(createReceiver({ secret, inbox: bullmqInbox({ connection: process.env.REDIS_URL }) }))`,
 }
 
 const NO_THREAD = {
@@ -180,6 +196,8 @@ describe.each(Object.entries(BUNDLERS))('a bundle by %s', (bundler, bundle) => {
     const out = join(outside, name)
     mkdirSync(out)
     const file = await bundle(entry, out)
+    // Each bundle has an empty server: the event is the same.
+    await redis.restart()
     const printed = await outputOf(file, join(out, 'inbox.db'))
     const refused = REFUSED[bundler]?.[app]
     if (refused === undefined) expect(printed).toMatch(/^202 evt_1$/m)
@@ -188,7 +206,7 @@ describe.each(Object.entries(BUNDLERS))('a bundle by %s', (bundler, bundle) => {
 })
 
 async function outputOf(file: string, inboxFile: string): Promise<string> {
-  const env = { ...process.env, INBOX_FILE: inboxFile, NODE_ENV: 'production' }
+  const env = { ...process.env, INBOX_FILE: inboxFile, REDIS_URL: redis.url, NODE_ENV: 'production' }
   try {
     const { stdout, stderr } = await run(process.execPath, [file], { env, cwd: outside, timeout: 30_000 })
     return stdout + stderr

@@ -20,7 +20,10 @@ import { eventBody, recordingLogger, SECRET } from '../support/receiving.ts'
 // toQueueHandler have the same test beside their queues, in packages/sqs and packages/cloudflare.
 
 const fail = (): never => {
-  throw new Error('the host fails')
+  const error = new Error('the host fails')
+  // Node's server reads the method of a request too, once the listener has returned; nothing could catch that.
+  if (error.stack?.split('\n')[2]?.includes('(node:_http_server')) return undefined as never
+  throw error
 }
 const throwing = <T extends object>(whole: T, name: PropertyKey): T =>
   Object.defineProperty(Object.create(whole), name, { get: fail, set() {} }) as T
