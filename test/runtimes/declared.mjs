@@ -14,6 +14,14 @@ const READS_ON =
 const CLOSES_AT_ONCE =
   'Bun.serve closes the connection of a request with `connection: close` as soon as it has replied, and the reset may overtake the reply'
 
+/** Cases that a handler cannot keep whatever the runtime, by the adapter of `app.mjs`. */
+export const DECLARED_OF_ADAPTER = {
+  fetch: {
+    'adapter.limit.reply-survives-close':
+      'a Fetch handler returns its reply, and the server decides when the connection closes',
+  },
+}
+
 /**
  * Conformance cases that a runtime prevents us from promising, with reasons. They are races in the runtime: such a case
  * may pass or fail.

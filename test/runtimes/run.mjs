@@ -11,7 +11,7 @@ import { sign } from '@ackhook/testing'
 import { adapterSuite, adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import { behaves } from './behaves.mjs'
 import { startFaults } from './client-faults.mjs'
-import { DECLARED } from './declared.mjs'
+import { DECLARED, DECLARED_OF_ADAPTER } from './declared.mjs'
 import { overload } from './overload.mjs'
 import { runtimes } from './runtimes.mjs'
 
@@ -157,7 +157,7 @@ async function isHandled(base, id) {
 }
 
 async function conforms(base, adapter, { name }) {
-  const declared = DECLARED[name] ?? {}
+  const declared = { ...DECLARED[name], ...DECLARED_OF_ADAPTER[adapter] }
   let handled = []
   let asked = false
   // Fetches the list only on demand: it is long, and would slow timed deliveries.
