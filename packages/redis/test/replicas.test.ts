@@ -49,7 +49,7 @@ describe.each(clients)('a store that waits for a replica with %s', (_, connect) 
 })
 
 test('refuses a claim that no replica has, releases it, and accepts once the replica is back', async () => {
-  const store = redisStore(connected(master.url), { replicas: 1 })
+  const store = redisStore(connected(master.url), { replicas: 1, timeout: '2s' })
   await store.start?.(() => {})
   expect(await store.claim('before', 'a', lease)).toEqual({ outcome: 'claimed' })
   const copy = connected(replica.url)
@@ -69,7 +69,7 @@ test('refuses a claim that no replica has, releases it, and accepts once the rep
 
 test('a client that the application shares is not held up', async () => {
   const client = connected(master.url)
-  const store = redisStore(client, { replicas: 1 })
+  const store = redisStore(client, { replicas: 1, timeout: '2s' })
   await store.claim('warm', 'a', lease)
   replica.pause()
   const claim = Promise.allSettled([store.claim('slow', 'a', lease)])
@@ -129,7 +129,8 @@ describe('on Redis Cluster', () => {
     const client = new Cluster6(cluster.servers.map(({ host, port }) => ({ host, port })))
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())
-    const store = redisStore(client, { replicas: 1 })
+    // Long enough for a confirmation on a busy machine.
+    const store = redisStore(client, { replicas: 1, timeout: '4s' })
     await store.start?.(() => {})
     for (let i = 0; i < 30; i++)
       expect(await store.claim(`before${i}`, 'a', lease)).toEqual({ outcome: 'claimed' })
