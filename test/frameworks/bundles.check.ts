@@ -173,6 +173,8 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   'esbuild, esm': {
     '@ackhook/express': /Dynamic require of "\w+" is not supported/,
     '@ackhook/fastify': /Dynamic require of "[\w:/]+" is not supported/,
+    '@ackhook/redis': /Dynamic require of "[\w:/]+" is not supported/,
+    '@ackhook/bullmq': /Dynamic require of "[\w:/]+" is not supported/,
     ...NO_THREAD,
   },
   'esbuild, cjs': NO_THREAD,

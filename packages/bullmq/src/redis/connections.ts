@@ -50,13 +50,14 @@ export async function connector(connection: string | RedisOptions | RedisConnect
           : connection.duplicate(withReasonsOf(connection, overrides)),
       )
   }
-  const { Redis } = await import('ioredis').catch(cause => {
+  const loaded = await import('ioredis').catch(cause => {
     throw new ConfigurationError('connection', "needs the package 'ioredis': npm install ioredis", {
       cause,
       page: 'missing-packages',
     })
   })
-  // Early releases of ioredis 5 have only a default export.
+  // A bundler that turns packages into CommonJS leaves only the default export. Early releases of ioredis 5 have no more.
+  const Redis = loaded.Redis ?? (loaded.default as unknown as { readonly Redis?: typeof loaded.Redis }).Redis
   if (Redis === undefined) {
     throw new ConfigurationError('connection', 'needs ioredis 5.3 or later: npm install ioredis@latest', {
       page: 'missing-packages',
