@@ -19,7 +19,7 @@ async function readOnce(request: Request, limits: BodyLimits): Promise<Uint8Arra
   if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
   const declared = request.headers.get('content-length')
   return declared !== null && LENGTH.test(declared) && Number(declared) <= limits.maxBytes
-    ? readWhole(request, limits)
+    ? readWhole(request, limits, Number(declared))
     : readCounting(request, limits)
 }
 
@@ -30,9 +30,12 @@ const LENGTH = /^\d+$/
  * Reads by the runtime's fastest method: the server itself cuts the body at a declared length. Only a request that no
  * server created can be longer; it is refused once read. perf: note 11.
  */
-async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
+async function readWhole(
+  request: Request,
+  limits: BodyLimits,
+  declared: number,
+): Promise<Uint8Array | Refusal> {
   // The runtime does not say how much has arrived.
-  const declared = Number(request.headers.get('content-length'))
   if (limits.reading?.add(declared) === false) return limits.reading.refusal()
   try {
     const bytes = await withDeadline(request.arrayBuffer(), { operation: 'the body', ms: limits.timeoutMs })
