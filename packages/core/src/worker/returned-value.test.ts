@@ -34,3 +34,12 @@ describe('a value returned from a handler', () => {
     expect(await linesAfter(['a.b'], 3, 'done', true, null, { id: 1 }, undefined)).toEqual([])
   })
 })
+
+it('fails no event whose handler returned a value that throws when read', async () => {
+  const throwing = {
+    get status() {
+      throw new Error('read too late')
+    },
+  }
+  expect(await linesAfter(['a.b'], throwing)).toEqual([])
+})

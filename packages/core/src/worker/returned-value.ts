@@ -23,8 +23,13 @@ export function createReturnedLog(logger: Logger): (type: string, value: unknown
 function meaningOf(value: unknown): string | undefined {
   if (value === false) return 'false'
   if (typeof value !== 'object' || value === null) return undefined
-  if (value instanceof Error) return 'an error'
-  const { status, statusCode } = value as { readonly status?: unknown; readonly statusCode?: unknown }
-  const number = status ?? statusCode
-  return typeof number === 'number' ? `a reply with the status ${number}` : undefined
+  try {
+    if (value instanceof Error) return 'an error'
+    const { status, statusCode } = value as { readonly status?: unknown; readonly statusCode?: unknown }
+    const number = status ?? statusCode
+    return typeof number === 'number' ? `a reply with the status ${number}` : undefined
+  } catch {
+    // A value that throws when read must not fail the event: its handler has succeeded.
+    return undefined
+  }
 }
