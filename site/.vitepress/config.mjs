@@ -52,9 +52,17 @@ export default defineConfig({
       folder => readdirSync(`${DOCS}${folder}`),
     ),
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
-    editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: 'Edit this page' },
+    editLink: { pattern: sourceOf, text: 'Edit this page' },
   },
 })
+
+/** Returns where a page is written. VitePress sends this function to the browser, so it must not use what is outside. */
+function sourceOf({ filePath }) {
+  const repository = 'https://github.com/ackhook/ackhook'
+  const [, name] = /^api\/(.+)\.md$/.exec(filePath) ?? []
+  if (name === undefined) return `${repository}/edit/main/docs/${filePath}`
+  return `${repository}/tree/main/packages/${name === 'README' ? '' : name}`
+}
 
 /** Marks Vue as external: the pages are outside this folder, so it cannot be resolved from there. */
 function externalVue() {

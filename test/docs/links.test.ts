@@ -4,8 +4,7 @@ import { expect, it } from 'vitest'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 import { documents } from './blocks.ts'
 
-const api = filesUnder(`${ROOT}docs`).filter(file => file.startsWith('api/'))
-const pages = [...documents(), ...api.map(file => `docs/${file}`)]
+const pages = documents()
 const OURS = 'https://github.com/ackhook/ackhook/'
 const IMAGES = 'https://raw.githubusercontent.com/ackhook/ackhook/main/'
 

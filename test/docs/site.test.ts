@@ -7,10 +7,11 @@ interface Section {
   readonly items: readonly { readonly text: string; readonly link: string }[]
 }
 
-const pages = filesUnder(`${ROOT}docs`).filter(file => file.endsWith('.md'))
+const pages = filesUnder(`${ROOT}docs`).filter(file => file.endsWith('.md') && !file.startsWith('api/'))
 
 it("has every documentation page once in the site's menu", () => {
-  const filesOf = (folder: string) => filesUnder(`${ROOT}docs/${folder}`)
+  // The pages of the API exist only while the site is built.
+  const filesOf = (folder: string) => (folder === 'api' ? [] : filesUnder(`${ROOT}docs/${folder}`))
   const sections: readonly Section[] = sidebar((page: string) => page, filesOf)
   const links = sections.flatMap(section => section.items.map(item => item.link))
   expect(links.sort()).toEqual(pages.map(addressOf).sort())

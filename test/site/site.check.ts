@@ -89,7 +89,8 @@ it('shows declarations in the API reference in one form', () => {
 
 it('links each page to its source', () => {
   const without = [...pages].filter(
-    ([, html]) => !html.includes('href="https://github.com/ackhook/ackhook/edit/main/docs/'),
+    ([, html]) =>
+      !/href="https:\/\/github.com\/ackhook\/ackhook\/(edit\/main\/docs|tree\/main\/packages)\//.test(html),
   )
   expect(without.map(([page]) => page)).toEqual([])
 })
