@@ -66,6 +66,18 @@ it.each([
   await new Promise(resolve => setImmediate(resolve))
 })
 
+it('gives an event its group: its type, its namespace, or what the function returns', async () => {
+  const named = (groupBy: DeliveryParts<string>['groupBy']) => deliver({ namespace: 'n', groupBy })
+  expect(await named('type')).toMatchObject({ group: 'a.b' })
+  expect(await named('namespace')).toMatchObject({ group: 'n' })
+  expect(await named((one, { namespace }) => `${namespace}/${one.id}`)).toMatchObject({ group: 'n/evt_1' })
+  expect(await named(() => undefined)).toMatchObject({ group: '' })
+  expect(await named(() => null)).toMatchObject({ group: '' })
+  expect(await named(() => 'x'.repeat(1000))).toMatchObject({ group: 'x'.repeat(128) })
+  expect(await named(undefined)).not.toHaveProperty('group')
+  expect(() => named(() => 7 as never)).toThrow("Option 'concurrency.by': the function must return a string")
+})
+
 it('passes on waitUntil', async () => {
   const waitUntil = () => {}
   const toDelivery = createDeliveryFactory(plain)

@@ -30,15 +30,20 @@ export interface Delivery {
   readonly asyncContext?: AsyncContext
   /** Position among the events of its ordering key. Absent without a key. */
   readonly order?: SerialOrder
+  /** Group of events that it shares slots with. Absent without the options that share `concurrency`. */
+  readonly group?: string
   /** The trace that the request belongs to. A durable inbox keeps it with the event, for redrives too. */
   readonly trace?: TraceContext
 }
 
-/** What `serializeBy` knows about an event besides the event itself. */
+/** What `serializeBy` and `concurrency.by` know about an event besides the event itself. */
 export interface SerializeContext {
   /** The namespace the event arrived under; empty when none is configured. Keys of two namespaces never meet. */
   readonly namespace: string
 }
+
+/** The option `concurrency.by`. */
+export type GroupBy = (event: WebhookEvent, context: SerializeContext) => string | null | undefined
 
 /** The option `serializeBy`. */
 export type SerializeBy = (event: WebhookEvent, context: SerializeContext) => string | null | undefined
@@ -59,6 +64,7 @@ export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id'
 export interface DeliveryParts<Context> {
   readonly namespace: string | ((context: Context) => string)
   readonly serializeBy: SerializeBy | undefined
+  readonly groupBy?: 'type' | 'namespace' | GroupBy | undefined
   readonly acknowledge?: 'immediately' | 'after-processing'
   readonly clock: () => number
   /** Derives the trace context to keep from the one in the headers. Called in the request's async context. */
@@ -78,6 +84,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
     const waitUntil = waitUntilOf(request)
     const namespace = namespaceOf(parts, context)
     const order = orderOf(parts, event, namespace)
+    const group = groupOf(parts, event, namespace)
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
     const traceparent = headerOf(headers, 'traceparent')
     const incoming = traceparent && traceContext(traceparent, headerOf(headers, 'tracestate'))
@@ -92,6 +99,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       receivedAt: parts.clock(),
       event,
       ...(order && { order }),
+      ...(group !== undefined && { group }),
       ...(waitUntil && { waitUntil }),
       ...(asyncContext && { asyncContext }),
       ...(trace && { trace }),
@@ -138,6 +146,23 @@ function orderOf<Context>(
   if (typeof key !== 'string') return refuse('serializeBy', key, 'a string, or undefined for no order')
   const createdAt = Date.parse(event.created_at)
   return { key: serialKey(namespace, key), createdAt: Number.isNaN(createdAt) ? clock() : createdAt }
+}
+
+/** Groups are told apart by their first characters: an index, and each process, keeps their names. */
+const MAX_GROUP = 128
+
+function groupOf<Context>(
+  { groupBy }: DeliveryParts<Context>,
+  event: WebhookEvent,
+  namespace: string,
+): string | undefined {
+  if (groupBy === undefined) return undefined
+  if (groupBy === 'type') return event.type.slice(0, MAX_GROUP)
+  if (groupBy === 'namespace') return namespace.slice(0, MAX_GROUP)
+  const group: unknown = groupBy(event, { namespace }) ?? ''
+  if (typeof group !== 'string')
+    return refuse('concurrency.by', group, 'a string, or undefined for the group of the others')
+  return group.slice(0, MAX_GROUP)
 }
 
 /** Begins a key that includes its namespace, and ends the namespace. */

@@ -5,6 +5,7 @@ import type { AcceptResult } from './accept-result.ts'
 import type { Attempt } from './attempt.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
+import type { Groups, HandlingControl } from './handling.ts'
 import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
 import type { RetryPolicy } from './retry.ts'
 
@@ -50,6 +51,8 @@ export interface ProcessingPolicy {
   readonly acknowledge: 'immediately' | 'after-processing'
   /** Events processed at a time. `0`: this process only receives. */
   readonly concurrency: number
+  /** How those slots are shared among groups of events. Absent: first in, first out. */
+  readonly groups?: Groups | undefined
   /** Maximum number of pending and running events. Beyond it `accept` returns `full`. */
   readonly capacity: number
   /** Maximum bytes of the bodies that an inbox holds in memory. Absent: no limit. */
@@ -91,6 +94,10 @@ export interface Inbox {
   readonly defaultCapacity?: number
   /** Reason for refusing the option `serializeBy`, if events of one key cannot run one at a time. */
   readonly cannotSerialize?: string
+  /** True if it follows {@link ProcessingPolicy.groups}. Otherwise the option is refused. */
+  readonly sharesSlots?: true
+  /** Reason and fix for refusing that option, instead of a general sentence. */
+  readonly cannotShareSlots?: string
   /** Called at construction. Throws `ConfigurationError` for options that the engine does not support. */
   checkOptions?(options: CheckedOptions): void
   /**
@@ -108,6 +115,10 @@ export interface Inbox {
   /** Counts across all processes that share the inbox. Rejects if the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
+  /** Pauses and resumes handling. Absent if the engine cannot. */
+  readonly handling?: HandlingControl
+  /** Reason and fix for the absence of `handling`. */
+  readonly cannotPause?: string
   /**
    * Forgets a handled event's id, so that its next delivery runs again. `false`, and no change, if the id is not
    * remembered as handled: unknown, pending, active, or a dead letter, which a delivery runs again anyway.
@@ -158,8 +169,10 @@ export interface InboxStats {
   readonly oldestUntriedMs?: number
   /** `name: message` of the latest error found among the events waiting for another attempt. */
   readonly waitingError?: string
-  /** `true` while somebody has paused the queue: no waiting event is handled. Otherwise absent. */
+  /** `true` while handling is paused for all types, or the engine's queue is: no waiting event is handled. */
   readonly paused?: true
+  /** Types whose handling alone is paused. Absent if there is none. */
+  readonly pausedTypes?: readonly string[]
 }
 
 /** An event that gets no further attempt. */

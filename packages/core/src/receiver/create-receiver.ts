@@ -160,6 +160,7 @@ function policyOf(
   return {
     acknowledge: resolved.acknowledge,
     concurrency: resolved.concurrency,
+    groups: resolved.groups,
     capacity: resolved.capacity,
     capacityBytes: resolved.capacityBytes,
     handlerTimeoutMs: resolved.handlerTimeoutMs,
@@ -188,6 +189,7 @@ function stepsOf<Context>(
     bodyBounds,
     namespace,
     serializeBy,
+    groupBy,
     acknowledge,
   } = resolved
   const secrets = createSecrets(secret, logger)
@@ -200,6 +202,7 @@ function stepsOf<Context>(
     createDelivery: createDeliveryFactory({
       namespace,
       serializeBy,
+      groupBy,
       acknowledge,
       clock,
       traceOf: tracing?.traceOf,

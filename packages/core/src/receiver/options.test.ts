@@ -58,6 +58,53 @@ describe('the defaults', () => {
   })
 })
 
+describe('concurrency', () => {
+  const sharing = durable({ sharesSlots: true })
+
+  it('is a number, or shares the slots among groups', () => {
+    expect(resolve({ concurrency: { total: 4 } })).toMatchObject({ concurrency: 4, groups: undefined })
+    expect(resolve({ inbox: sharing, concurrency: { perType: 16 } })).toMatchObject({
+      concurrency: 16,
+      groups: { by: 'type', limit: 16 },
+      groupBy: 'type',
+    })
+    expect(resolve({ inbox: sharing, concurrency: { total: 0, perNamespace: 9 } })).toMatchObject({
+      concurrency: 0,
+      groups: { by: 'namespace', limit: 9 },
+    })
+    const by = () => 'a customer'
+    expect(resolve({ inbox: sharing, concurrency: { total: 8, by, perGroup: 2 } })).toMatchObject({
+      groups: { by: 'function', limit: 2 },
+      groupBy: by,
+    })
+  })
+
+  it.each([
+    ['concurrency', null],
+    ['concurrency', '16'],
+    ['concurrency.total', { total: 0 }],
+    ['concurrency.total', { total: '16' }],
+    ['concurrency.perTyp', { perTyp: 1 }],
+    ['concurrency.perType', { perType: 0 }],
+    ['concurrency.perType', { perType: 17 }],
+    ['concurrency.perType', { perType: null }],
+    ['concurrency.perNamespace', { perType: 1, perNamespace: 1 }],
+    ['concurrency.by', { by: 'type', perGroup: 1 }],
+    ['concurrency.perGroup', { by: () => 'a' }],
+    ['concurrency.perGroup', { perGroup: 1 }],
+  ])('names %s in the error for %j', (option, concurrency) => {
+    const inbox = { ...sharing, durable: false }
+    expect(() => resolve({ inbox, concurrency })).toThrow(expect.objectContaining({ option }))
+  })
+
+  it('is refused as an object by an inbox that cannot share its slots, with the reason and the fix', () => {
+    const refusal = (rest: Partial<Inbox>) => () =>
+      resolve({ inbox: { ...durable(rest), sharesSlots: undefined }, concurrency: { perType: 1 } })
+    expect(refusal({})).toThrow(/concurrency.perType.*write concurrency as a number/)
+    expect(refusal({ cannotShareSlots: 'use several queues' })).toThrow(/use several queues/)
+  })
+})
+
 describe('the given options', () => {
   it('are used', () => {
     const given = {

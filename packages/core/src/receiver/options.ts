@@ -17,6 +17,7 @@ import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
+import { type Concurrency, type ConcurrencyOptions, resolveConcurrency } from './concurrency.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
 export interface ReceiverOptions<
@@ -42,8 +43,11 @@ export interface ReceiverOptions<
   readonly acknowledge?: 'immediately' | 'after-processing' | undefined
   /** Attempts and delays. Default 5 attempts within a minute and a half; durable inboxes: 8 within 9 to 23 hours. */
   readonly retry?: RetryOptions | undefined
-  /** Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. */
-  readonly concurrency?: number | undefined
+  /**
+   * Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. An object such as
+   * `{ total: 16, perType: 4 }` shares the slots among types, namespaces or groups of your own.
+   */
+  readonly concurrency?: number | ConcurrencyOptions | undefined
   /**
    * Maximum number of events waiting or running, beyond which the reply is 503. Default 10,000; 100,000 with
    * `bullmqInbox`, 1,000,000 with `sqliteInbox`.
@@ -111,12 +115,12 @@ export interface ReceiverOptions<
 
 type Options<Context> = ReceiverOptions<EventSchemas, Context>
 /** Options used as given. */
-type Kept = 'inbox' | 'acknowledge' | 'concurrency' | 'capacity' | 'namespace' | 'logger' | 'clock'
+type Kept = 'inbox' | 'acknowledge' | 'capacity' | 'namespace' | 'logger' | 'clock'
 
 type Given<Some> = { readonly [Name in keyof Some]-?: NonNullable<Some[Name]> }
 
 /** Options with every default filled in and every value checked. */
-export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, Kept>> {
+export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, Kept>>, Concurrency {
   readonly secret: SecretSource<Context>
   readonly toleranceMs: number
   readonly retry: RetryPolicy
@@ -163,7 +167,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
 ] satisfies (keyof ReceiverOptions)[]
 
 type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait' | 'bodyTimeout'
-type CountOption = 'concurrency' | 'capacity' | 'capacityBytes' | 'bodyLimit'
+type CountOption = 'capacity' | 'capacityBytes' | 'bodyLimit'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -192,8 +196,6 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     'after-processing',
   ])
   const inbox = inboxOf(options, acknowledge)
-  if (options.concurrency === 0 && inbox.durable !== true)
-    throw new ConfigurationError('concurrency', '0 needs a durable inbox')
   const maxBytes = count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes')
   const capacityBytes = count('capacityBytes', 67_108_864, 1, Number.MAX_SAFE_INTEGER, 'bytes')
   const smallest = `must be at least bodyLimit, so that the largest event fits; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
@@ -205,7 +207,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     inbox,
     acknowledge,
     retry: retryOf(options, acknowledge, inbox),
-    concurrency: count('concurrency', 16, inbox.durable === true ? 0 : 1, 100_000),
+    ...resolveConcurrency(options.concurrency, inbox),
     capacity: count('capacity', inbox.defaultCapacity ?? 10_000, 1, 1_000_000_000),
     capacityBytes,
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),

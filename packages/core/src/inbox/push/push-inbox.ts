@@ -56,6 +56,8 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     // The engine has its own limits, and refuses when it is full.
     defaultCapacity: MAX_CAPACITY,
     ...(cannotSerialize !== undefined && { cannotSerialize }),
+    cannotShareSlots: CANNOT_SHARE,
+    cannotPause: CANNOT_PAUSE,
     checkOptions(options) {
       if (options.concurrency > 0 && store === undefined)
         throw new ConfigurationError('store', NO_STORE, { page: 'push-engines' })
@@ -97,6 +99,10 @@ const NO_STORE =
   'is required if events are handled here, because an engine may deliver one event twice: pass a store that all consumers share, or set concurrency: 0 in a process that only receives'
 const NO_COUNT =
   'must count the runs of an event, and set countsRuns: true: the engine counts deliveries, also those that ran nothing. memoryStore, redisStore and durableObjectStore do'
+const CANNOT_SHARE =
+  'the queue decides which events it delivers together: write concurrency as a number, and give events that must not hold up others a receiver and a queue of their own'
+const CANNOT_PAUSE =
+  'the platform calls the consumer, and would count what it gives back as failed: pause the delivery of the queue there (Lambda: disable the event source mapping; Cloudflare: wrangler queues pause-delivery)'
 const NO_CAPACITY = 'leave it out: the engine stores the events, and has its own limits'
 
 async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptResult> {

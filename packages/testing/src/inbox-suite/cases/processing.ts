@@ -10,6 +10,7 @@ import type { InboxCase } from '../target.ts'
 const POLICY_FIELDS = {
   acknowledge: true,
   concurrency: true,
+  groups: true,
   capacity: true,
   capacityBytes: true,
   handlerTimeoutMs: true,

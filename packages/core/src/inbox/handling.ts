@@ -1,0 +1,90 @@
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Observation } from '../observe/observation.ts'
+
+/** A pause of the handling of events. */
+export interface PausedHandling {
+  /** The one type whose events wait. Absent: those of every type. */
+  readonly type?: string
+  /** Time of the pause, in milliseconds since the epoch. */
+  readonly since: number
+}
+
+/**
+ * Pauses the handling of events, in every process that shares the inbox. Events are accepted all the same. While a type
+ * is paused, no attempt at its events begins: not the first, and no retry. Attempts that have begun end as ever. A
+ * durable inbox keeps a pause over restarts.
+ */
+export interface HandlingControl {
+  /** Reason why single types cannot be paused, only all of them. `pause` then refuses a type with these words. */
+  readonly cannotPauseTypes?: string
+  /** Pauses one exact type, or all. `false` if that is paused already. Throws `ConfigurationError` for what it cannot. */
+  pause(type?: string): MaybePromise<boolean>
+  /**
+   * Ends the pause of one type; without a type every pause, those of single types too. While all are paused, a type that
+   * is resumed waits on. `false` if nothing was paused.
+   */
+  resume(type?: string): MaybePromise<boolean>
+  /** The pauses in force: the one of all types first, then types in alphabetical order. */
+  paused(): MaybePromise<readonly PausedHandling[]>
+}
+
+/**
+ * How the slots of a process are shared among groups of events. A {@link Delivery} carries its group; an inbox stores it
+ * with the event. Of one group, at most `limit` events run in a process at a time, and slots go to the groups with
+ * waiting events in turn.
+ */
+export interface Groups {
+  /** What a group is, for events that an inbox has stored without one. */
+  readonly by: 'type' | 'namespace' | 'function'
+  readonly limit: number
+}
+
+/** Returns pauses in the order of {@link HandlingControl.paused}. */
+export function sortedPauses(paused: readonly PausedHandling[]): readonly PausedHandling[] {
+  return [...paused].sort((one, other) => {
+    const [a, b] = [one.type ?? '', other.type ?? '']
+    if (a === b) return Number(other.type === undefined) - Number(one.type === undefined)
+    return a < b ? -1 : 1
+  })
+}
+
+export interface PauseLogParts {
+  readonly logger: Logger
+  readonly observe: (observation: Observation) => void
+}
+
+/** Logs and observes each pause, and its end, once in each process. */
+export class PauseLog {
+  readonly #parts: PauseLogParts
+  /** Pauses already told, by type. */
+  readonly #told = new Map<string | undefined, PausedHandling>()
+
+  constructor(parts: PauseLogParts) {
+    this.#parts = parts
+  }
+
+  /** Called with all the pauses in force, as often as an inbox reads them. */
+  see(paused: readonly PausedHandling[]): void {
+    const now = new Map(paused.map(one => [one.type, one]))
+    for (const [type, one] of now) if (!this.#told.has(type)) this.#tellPause(one)
+    for (const type of this.#told.keys()) if (!now.has(type)) this.#tellResume(type)
+  }
+
+  #tellPause(one: PausedHandling): void {
+    const { type, since } = one
+    this.#told.set(type, one)
+    const what = type === undefined ? 'all events' : `'${type}' events`
+    const command = `ackhook inbox resume ${type ?? '--all'}`
+    const message = `Handling of ${what} has been paused since ${new Date(since).toISOString()}: they are accepted, and wait. '${command}' ends the pause.`
+    this.#parts.observe({ kind: 'notice', code: 'handling_paused', message })
+    this.#parts.logger.warn({ code: 'handling_paused', type, since }, message)
+  }
+
+  #tellResume(type: string | undefined): void {
+    this.#told.delete(type)
+    const message = `Handling of ${type === undefined ? 'events' : `'${type}' events`} was resumed.`
+    this.#parts.observe({ kind: 'notice', code: 'handling_resumed', message })
+    this.#parts.logger.info({ code: 'handling_resumed', type }, message)
+  }
+}
