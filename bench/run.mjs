@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 import { FRAMEWORKS } from './lib/frameworks.mjs'
 
-const SUBJECTS = ['verify', 'http', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
+const SUBJECTS = ['verify', 'http', 'allocated', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
 /** Subjects measured only by name: long runs, expiry, backlogs, ordered events, and profiles. */
 const APART = ['flat', 'forget', 'growth', 'hot-key', 'queues', 'profile', 'emulator']
 /** Subjects that a whole run also measures on other Node versions. */

@@ -13,6 +13,7 @@ const IMAGES = new URL('../../docs/images/', import.meta.url)
 const ORDER = [
   'verify',
   'http',
+  'allocated',
   'redis',
   'durable',
   'workers',

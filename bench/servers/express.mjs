@@ -1,43 +1,45 @@
-import { webhooks } from '@ackhook/express'
-import { createWebhookMiddleware } from '@hookflo/tern/express'
 import express from 'express'
-import { Webhook as StandardWebhook } from 'standardwebhooks'
-import Stripe from 'stripe'
-import { Webhook as SvixWebhook } from 'svix'
 import { answer, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
 const raw = express.raw({ type: '*/*', limit: '1mb' })
 
-/** Returns the route's handlers for each variant. */
+/** Returns the route's handlers for each variant, whose process loads nothing of the others. */
 const variants = {
   alone: () => [(_request, response) => response.writeHead(204).end()],
   'hand-written': byHand,
-  ackhook: () => {
+  ackhook: async () => {
+    const { webhooks } = await import('@ackhook/express')
     const hooks = webhooks({ secret: SECRET, capacity: 1_000_000 })
     hooks.on('conversation.resolved', handleEvent)
     return [hooks]
   },
-  stripe: () => {
+  stripe: async () => {
+    const { default: Stripe } = await import('stripe')
     const { webhooks } = new Stripe('sk_test_bench')
     return verified(({ body, headers }) => webhooks.constructEvent(body, headers['stripe-signature'], SECRET))
   },
-  svix: () => {
-    const webhook = new SvixWebhook(SECRET)
+  svix: async () => {
+    const { Webhook } = await import('svix')
+    const webhook = new Webhook(SECRET)
     return verified(({ body, headers }) => webhook.verify(body, headers))
   },
-  standardwebhooks: () => {
-    const webhook = new StandardWebhook(SECRET)
+  standardwebhooks: async () => {
+    const { Webhook } = await import('standardwebhooks')
+    const webhook = new Webhook(SECRET)
     return verified(({ body, headers }) => webhook.verify(body, headers))
   },
-  tern: () => [
-    createWebhookMiddleware({ platform: 'stripe', secret: SECRET }),
-    (request, response) => {
-      setImmediate(handleEvent, request.webhook.payload)
-      response.writeHead(204).end()
-    },
-  ],
+  tern: async () => {
+    const { createWebhookMiddleware } = await import('@hookflo/tern/express')
+    return [
+      createWebhookMiddleware({ platform: 'stripe', secret: SECRET }),
+      (request, response) => {
+        setImmediate(handleEvent, request.webhook.payload)
+        response.writeHead(204).end()
+      },
+    ]
+  },
 }
 
 function byHand() {
@@ -68,7 +70,7 @@ function verified(verify) {
 /** @param {string} name */
 export async function listen(name) {
   const app = express()
-  app.post('/', ...variants[name]())
+  app.post('/', ...(await variants[name]()))
   return new Promise(resolve => {
     const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port))
   })

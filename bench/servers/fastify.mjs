@@ -1,6 +1,4 @@
 import Fastify from 'fastify'
-import rawBody from 'fastify-raw-body'
-import Stripe from 'stripe'
 import { ACCEPTED, ACCEPTED_HEADERS, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
@@ -30,6 +28,8 @@ const variants = {
     app.webhooks.on('conversation.resolved', handleEvent)
   },
   stripe: async app => {
+    const { default: Stripe } = await import('stripe')
+    const { default: rawBody } = await import('fastify-raw-body')
     const { webhooks } = new Stripe('sk_test_bench')
     await app.register(rawBody, { encoding: false, runFirst: true })
     app.post('/', (request, reply) => {

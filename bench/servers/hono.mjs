@@ -1,7 +1,5 @@
 import { serve } from '@hono/node-server'
-import { WebhookVerificationService } from '@hookflo/tern'
 import { Hono } from 'hono'
-import Stripe from 'stripe'
 import { ACCEPTED, ACCEPTED_HEADERS, createReceiverByHand } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
@@ -22,7 +20,8 @@ const variants = {
     hooks.on('conversation.resolved', handleEvent)
     return hooks
   },
-  stripe: () => {
+  stripe: async () => {
+    const { default: Stripe } = await import('stripe')
     const { webhooks } = new Stripe('sk_test_bench')
     return async context => {
       const body = await context.req.text()
@@ -31,15 +30,14 @@ const variants = {
       return context.body(null, 204)
     }
   },
-  tern: () => async context => {
-    const result = await WebhookVerificationService.verifyWithPlatformConfig(
-      context.req.raw,
-      'stripe',
-      SECRET,
-    )
-    if (!result.isValid) return context.body(null, 401)
-    setImmediate(handleEvent, result.payload)
-    return context.body(null, 204)
+  tern: async () => {
+    const { WebhookVerificationService: service } = await import('@hookflo/tern')
+    return async context => {
+      const result = await service.verifyWithPlatformConfig(context.req.raw, 'stripe', SECRET)
+      if (!result.isValid) return context.body(null, 401)
+      setImmediate(handleEvent, result.payload)
+      return context.body(null, 204)
+    }
   },
 }
 

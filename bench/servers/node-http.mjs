@@ -1,8 +1,4 @@
 import { createServer } from 'node:http'
-import { createReceiver, memoryStore } from '@ackhook/core'
-import { toNodeHandler } from '@ackhook/core/node'
-import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
-import bolt from '@slack/bolt'
 import { answer, createReceiverByHand, readBody } from '../by-hand/receiver.mjs'
 import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
@@ -15,7 +11,10 @@ export const variants = {
   },
   'hand-written': () => byHand(),
   ackhook: () => ours(),
-  'ackhook, few ids': () => ours({ store: memoryStore({ maxIds: Number(process.env.BENCH_MAX_IDS) }) }),
+  'ackhook, few ids': async () => {
+    const { memoryStore } = await import('@ackhook/core')
+    return ours({ store: memoryStore({ maxIds: Number(process.env.BENCH_MAX_IDS) }) })
+  },
   'ackhook, redis': async () => {
     const { redisStore } = await import('@ackhook/redis')
     const { Redis } = await import('ioredis')
@@ -36,12 +35,14 @@ export const variants = {
       inbox: bullmqInbox({ postgres: { connectionString: process.env.BENCH_POSTGRES_URL, migrate: true } }),
     })
   },
-  octokit: () => {
+  octokit: async () => {
+    const { createNodeMiddleware, Webhooks } = await import('@octokit/webhooks')
     const webhooks = new Webhooks({ secret: SECRET })
     webhooks.on('ping', ({ payload }) => handleEvent(payload))
     return createNodeMiddleware(webhooks, { path: '/' })
   },
-  bolt: () => {
+  bolt: async () => {
+    const { default: bolt } = await import('@slack/bolt')
     const receiver = new bolt.HTTPReceiver({ signingSecret: SECRET, endpoints: ['/'], logLevel: 'error' })
     receiver.init({
       processEvent: async ({ body, ack }) => {
@@ -62,6 +63,8 @@ function byHand() {
 }
 
 async function ours(options) {
+  const { createReceiver } = await import('@ackhook/core')
+  const { toNodeHandler } = await import('@ackhook/core/node')
   const receiver = createReceiver({ secret: SECRET, capacity: 1_000_000, ...options })
   receiver.on('conversation.resolved', handleEvent)
   await receiver.start()
