@@ -6,6 +6,7 @@ const conditions = ['ackhook-source', 'node']
 /** Tests of the default run that have a longer form: see test/support/in-full.ts. */
 const LONGER = [
   'packages/bullmq/test/{healing,many-queues,network,order,retention,taking}.test.ts',
+  'packages/core/test/memory-bound.test.ts',
   'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { checkBounds } from './body-bounds.ts'
+import { Refusal } from '../errors/refusal.ts'
+import { weighBody } from './body-bounds.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
-const check = (text: string, bounds: { maxDepth?: number; maxValues?: number }): string | undefined =>
-  checkBounds(bytes(text), { maxDepth: 1_000_000, maxValues: 1_000_000, ...bounds })?.code
+const weigh = (text: string, bounds: { maxDepth?: number; maxValues?: number } = {}): number | Refusal =>
+  weighBody(bytes(text), { maxDepth: 1_000_000, maxValues: 1_000_000, ...bounds })
+const check = (text: string, bounds: { maxDepth?: number; maxValues?: number }): string | undefined => {
+  const weight = weigh(text, bounds)
+  return weight instanceof Refusal ? weight.code : undefined
+}
 
 /** Counts as JSON.parse makes them. */
 function measure(value: unknown): { depth: number; values: number } {
@@ -50,5 +55,19 @@ describe('the bounds of a body', () => {
 
   it.each(['"', '[', '{"a', '"\\', '"\\"', ']]]]', '[1,', ''])('leave %j to the parser', text => {
     expect(check(text + ' '.repeat(9), { maxDepth: 3, maxValues: 4 })).toBeUndefined()
+  })
+})
+
+describe('the weight of a body', () => {
+  it('counts the bytes, and what each value and each object becomes', () => {
+    // An object and an array, with four values that are neither.
+    const text = '{"a":[1,"[{",null],"b":2}'
+    expect(weigh(text, { maxDepth: 3 })).toBe(text.length + 6 * 24 + 2 * 40)
+    const objects = `[${Array(10_000).fill('{}')}]`
+    expect(weigh(objects, { maxDepth: 3 })).toBe(objects.length + 10_001 * 64)
+  })
+
+  it('is four times the length of a body that is too short to be counted', () => {
+    expect(weigh('[1,2,3]')).toBe(28)
   })
 })

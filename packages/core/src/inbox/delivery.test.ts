@@ -7,10 +7,7 @@ const event = { id: 'evt_1', type: 'a.b', created_at: '2026-01-01T00:00:00Z', da
 const body = new TextEncoder().encode('{}')
 const plain = { namespace: '', serializeBy: undefined, clock: () => 5 }
 const deliver = (parts: Partial<DeliveryParts<string>> = {}, one = event) =>
-  createDeliveryFactory<string>({ ...plain, ...parts })(one, body, {
-    headers: {},
-    context: 'ws',
-  })
+  createDeliveryFactory<string>({ ...plain, ...parts })(one, body, { headers: {}, context: 'ws' }, 8)
 
 it('names an event and its bytes', async () => {
   expect(await deliver()).toEqual({
@@ -21,6 +18,7 @@ it('names an event and its bytes', async () => {
     body,
     fingerprint: createHash('sha256').update(body).digest().readInt32BE(),
     receivedAt: 5,
+    weight: 8,
     event,
   })
 })
@@ -81,10 +79,12 @@ it('gives an event its group: its type, its namespace, or what the function retu
 it('passes on waitUntil', async () => {
   const waitUntil = () => {}
   const toDelivery = createDeliveryFactory(plain)
-  expect(await toDelivery(event, body, { headers: {}, context: 0, waitUntil })).toMatchObject({ waitUntil })
-  expect(await toDelivery(event, body, { headers: {}, context: 0, waitUntil: undefined })).not.toHaveProperty(
-    'waitUntil',
-  )
+  expect(await toDelivery(event, body, { headers: {}, context: 0, waitUntil }, 8)).toMatchObject({
+    waitUntil,
+  })
+  expect(
+    await toDelivery(event, body, { headers: {}, context: 0, waitUntil: undefined }, 8),
+  ).not.toHaveProperty('waitUntil')
 })
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -93,9 +93,9 @@ it('keeps the headers’ trace context, or the one that the observer prefers', a
   const headers = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
   const request = { headers, context: 0 }
   const trace = { traceparent: TRACEPARENT, tracestate: 'vendor=1' }
-  expect(await createDeliveryFactory(plain)(event, body, request)).toMatchObject({ trace })
+  expect(await createDeliveryFactory(plain)(event, body, request, 8)).toMatchObject({ trace })
   expect(
-    await createDeliveryFactory(plain)(event, body, { headers: new Headers(headers), context: 0 }),
+    await createDeliveryFactory(plain)(event, body, { headers: new Headers(headers), context: 0 }, 8),
   ).toMatchObject({ trace })
   const asked: unknown[] = []
   const traceOf = (incoming: unknown) => {
@@ -103,14 +103,16 @@ it('keeps the headers’ trace context, or the one that the observer prefers', a
     return { traceparent: TRACEPARENT }
   }
   const preferring = createDeliveryFactory({ ...plain, traceOf })
-  expect(await preferring(event, body, request)).toMatchObject({ trace: { traceparent: TRACEPARENT } })
-  expect(await preferring(event, body, { headers: {}, context: 0 })).toHaveProperty('trace')
+  expect(await preferring(event, body, request, 8)).toMatchObject({ trace: { traceparent: TRACEPARENT } })
+  expect(await preferring(event, body, { headers: {}, context: 0 }, 8)).toHaveProperty('trace')
   expect(asked).toEqual([trace, undefined])
 })
 
 it('has no trace context for an invalid header', async () => {
   const headers = { traceparent: 'x', tracestate: 'vendor=1' }
-  expect(await createDeliveryFactory(plain)(event, body, { headers, context: 0 })).not.toHaveProperty('trace')
+  expect(await createDeliveryFactory(plain)(event, body, { headers, context: 0 }, 8)).not.toHaveProperty(
+    'trace',
+  )
 })
 
 it('gives different pairs of namespace and key different ordering keys, and none a namespace adds nothing to', () => {

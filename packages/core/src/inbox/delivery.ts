@@ -22,6 +22,8 @@ export interface Delivery {
   readonly fingerprint: number
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
+  /** Estimated bytes of memory for body and parsed event. Absent if the delivery was loaded from outside the process. */
+  readonly weight?: number
   /** The event as parsed on arrival. Absent if the delivery was loaded from outside the process. */
   readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
@@ -76,10 +78,11 @@ export type CreateDelivery<Context> = (
   event: WebhookEvent,
   body: Uint8Array,
   request: Pick<WebhookRequest<Context>, 'headers' | 'context' | 'waitUntil'>,
+  weight: number,
 ) => MaybePromise<Delivery>
 
 export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): CreateDelivery<Context> {
-  return (event, body, request) => {
+  return (event, body, request, weight) => {
     const { headers, context } = request
     const waitUntil = waitUntilOf(request)
     const namespace = namespaceOf(parts, context)
@@ -97,6 +100,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       body,
       fingerprint,
       receivedAt: parts.clock(),
+      weight,
       event,
       ...(order && { order }),
       ...(group !== undefined && { group }),

@@ -55,7 +55,7 @@ export interface ProcessingPolicy {
   readonly groups?: Groups | undefined
   /** Maximum number of pending and running events. Beyond it `accept` returns `full`. */
   readonly capacity: number
-  /** Maximum bytes of the bodies that an inbox holds in memory. Absent: no limit. */
+  /** Maximum bytes of the events that an inbox holds in memory, by `Delivery.weight`. Absent: no limit. */
   readonly capacityBytes?: number | undefined
   /** Milliseconds that the handlers of one event may take. A {@link ProcessEvent} enforces it. */
   readonly handlerTimeoutMs: number

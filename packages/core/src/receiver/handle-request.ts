@@ -1,6 +1,6 @@
 import { CODES, type SuccessCode } from '../errors/codes.ts'
 import { Refusal } from '../errors/refusal.ts'
-import { type BodyBounds, checkBounds } from '../events/body-bounds.ts'
+import { type BodyBounds, weighBody } from '../events/body-bounds.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import { replyFor, replyLater } from '../http/reply.ts'
 import {
@@ -76,14 +76,14 @@ async function handleRequest<Context>(
     if (unproven !== undefined) return refused(unproven)
 
     // 6 and 7: bounds, envelope, upcast, schema.
-    const unbounded = checkBounds(body, bodyBounds)
-    if (unbounded !== undefined) return refused(unbounded)
+    const weight = weighBody(body, bodyBounds)
+    if (weight instanceof Refusal) return refused(weight)
     const decoding = decode(body)
     const event = isPromise(decoding) ? await decoding : decoding
     if (event instanceof Refusal) return refused(event)
 
     // 8: as durable as the inbox.
-    const creating = createDelivery(event, body, request)
+    const creating = createDelivery(event, body, request, weight)
     const delivery = isPromise(creating) ? await creating : creating
     const accepting = inbox.accept(delivery)
     const result = isPromise(accepting) ? await accepting : accepting

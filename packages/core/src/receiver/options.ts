@@ -54,9 +54,10 @@ export interface ReceiverOptions<
    */
   readonly capacity?: number | undefined
   /**
-   * Maximum bytes of the bodies in the memory inbox: those of waiting and running events and of dead letters. Beyond it
-   * the oldest dead letters are dropped, and then the reply is 503. Default 64 MiB. At least `bodyLimit`. Durable
-   * inboxes hold no bodies, and ignore it.
+   * Maximum bytes of memory for the events in the memory inbox. A waiting or running event counts as its body and an
+   * estimate of what its values take once parsed, ordinary JSON as about four times its body; a dead letter counts as
+   * its body. Beyond it the oldest dead letters are dropped, and then the reply is 503; an event that alone exceeds it
+   * runs while no other waits or runs. Default 64 MiB. At least `bodyLimit`. Durable inboxes ignore it.
    */
   readonly capacityBytes?: number | undefined
   /** Time limit for the handlers of one event; beyond it the attempt fails. Default `'60s'`. */

@@ -13,7 +13,12 @@ afterEach(() => {
 
 describe('capacity in bytes', () => {
   const SIZE = eventBody({ id: '0' }).length
-  const limits = (events: number) => ({ bodyLimit: SIZE, capacityBytes: SIZE * events })
+  /** What such an event counts with the parsed one. */
+  const WEIGHT = 4 * SIZE
+  const limits = (events: number, letters = 0) => ({
+    bodyLimit: SIZE,
+    capacityBytes: WEIGHT * events + SIZE * letters,
+  })
 
   it('returns 503 if used up, which the log explains, and accepts again once an event is done', async () => {
     const { receiver, send, logger } = watch({ ...limits(2), concurrency: 1 })
@@ -35,8 +40,36 @@ describe('capacity in bytes', () => {
     expect(await receiver.stats()).toMatchObject({ pending: 0, active: 0 })
   })
 
-  it('drops the oldest dead letters for a new event, and logs each', async () => {
-    const { receiver, send, logger } = watch({ ...limits(3), concurrency: 1, retry: { attempts: 1 } })
+  it('counts what an event becomes once it is parsed', async () => {
+    const text = { data: { text: 'x'.repeat(30_000) } }
+    const objects = { data: { list: Array(10_000).fill({}) } }
+    const accepted = async (fields: object) => {
+      const { receiver, send } = watch({ bodyLimit: 40_000, capacityBytes: 2_000_000 })
+      receiver.on('*', () => new Promise(() => {}))
+      let id = 0
+      while ((await send({ ...fields, id: `${id}` })).status === 202) id++
+      return id
+    }
+    expect(await accepted(text)).toBe(65)
+    expect(await accepted(objects)).toBe(2)
+  })
+
+  it('lets an event that is heavier than all of it run alone', async () => {
+    const { receiver, send } = watch({ bodyLimit: 40_000, capacityBytes: 40_000 })
+    const gate = deferred()
+    receiver.on('*', ({ id }) => (id === 'light' ? gate.promise : new Promise(() => {})))
+    const heavy = { id: 'heavy', data: { list: Array(10_000).fill({}) } }
+    expect(await send({ id: 'light' })).toMatchObject({ status: 202 })
+    expect(await send(heavy)).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+    gate.resolve()
+    await settle()
+    expect(await send(heavy)).toMatchObject({ status: 202 })
+    expect(await send({ id: 'next' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
+  })
+
+  const watchLetters = async (room: { bodyLimit: number; capacityBytes: number }) => {
+    const watched = watch({ ...room, concurrency: 1, retry: { attempts: 1 } })
+    const { receiver, send } = watched
     receiver.on('*', ({ id }) => (Number(id) < 3 ? Promise.reject(new Error('no')) : new Promise(() => {})))
     receiver.onDeadLetter(() => {})
     for (const id of ['0', '1', '2']) {
@@ -45,15 +78,28 @@ describe('capacity in bytes', () => {
     }
     const dead = async () => (await receiver.deadLetters.list()).map(({ id }) => id)
     expect(await dead()).toEqual(['2', '1', '0'])
-    for (const id of ['3', '4']) expect(await send({ id })).toMatchObject({ status: 202 })
+    return { ...watched, dead }
+  }
+
+  it('drops the oldest dead letters, which count as their bytes, for a new event, and logs each', async () => {
+    const { send, dead, logger } = await watchLetters(limits(2, 1))
+    expect(await send({ id: '3' })).toMatchObject({ status: 202 })
+    expect(await dead()).toEqual(['2', '1', '0'])
+    expect(await send({ id: '4' })).toMatchObject({ status: 202 })
     expect(await dead()).toEqual(['2'])
     expect(logger.lines.map(({ level, fields }) => [level, fields['code'], fields['event']])).toEqual([
       ['warn', 'dead_letter_dropped', '0'],
       ['warn', 'dead_letter_dropped', '1'],
     ])
-    // The letter's own bytes make room for the redrive.
+  })
+
+  it('has room for a redrive from the bytes of its letter', async () => {
+    const { receiver, send, dead, logger } = await watchLetters(limits(3))
+    for (const id of ['3', '4']) expect(await send({ id })).toMatchObject({ status: 202 })
     expect(await receiver.deadLetters.redrive('2')).toBe(true)
+    expect(await dead()).toEqual([])
     expect(await send({ id: '5' })).toMatchObject({ status: 503 })
+    // The two older letters, and the refusal.
     expect(logger.lines).toHaveLength(3)
   })
 })

@@ -17,8 +17,8 @@ const OWN = { leaseMs: 0 }
 const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'capacityBytes is reached' }
 const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the id store is full' }
 
-/** Threshold above which events are kept only as bytes. Parsed, some need twenty times as much memory. */
-const PARSED_BYTES = 8_388_608
+/** Weight above which events are kept only as bytes, and parsed again before they run. */
+const PARSED_WEIGHT = 16_777_216
 
 /** Accepts a delivery, or returns why not: a duplicate, no room, or a failed claim. Synchronous if the store is. */
 export function accept(state: State, delivery: Delivery): MaybePromise<AcceptResult> {
@@ -26,14 +26,15 @@ export function accept(state: State, delivery: Delivery): MaybePromise<AcceptRes
   for (const entry of scheduler.overdue?.() ?? []) keepAlive(delivery, abandon(state, entry), policy.logger)
   const known = entries.get(delivery.key)
   if (known !== undefined) return answerDuplicate(known, delivery)
-  const full = entries.size >= policy.capacity ? ACCEPT_RESULTS.full : makeRoom(state, delivery)
+  const weight = weigh(delivery, policy.capacityBytes)
+  const full = entries.size >= policy.capacity ? ACCEPT_RESULTS.full : makeRoom(state, delivery.key, weight)
   if (full !== undefined) return answerHandled(state, delivery) ?? full
-  const kept = state.bytes > PARSED_BYTES ? { ...delivery, event: undefined } : delivery
-  const entry = new Entry(kept, leases?.create(delivery.key), state.sequence++)
+  const kept = state.weight > PARSED_WEIGHT ? { ...delivery, event: undefined } : delivery
+  const entry = new Entry(kept, leases?.create(delivery.key), weight, state.sequence++)
   const refusal = scheduler.reserve?.(entry)
   if (refusal !== undefined) return answerHandled(state, delivery) ?? refusal
   entries.set(entry.key, entry)
-  state.bytes += delivery.body.length
+  state.weight += weight
   // A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then.
   try {
     const claim = entry.lease === undefined ? store.claim(entry.key, '', OWN) : entry.lease.claim()
@@ -69,12 +70,21 @@ function answerHandled({ store }: State, { key, fingerprint }: Delivery): Accept
   return handled === toStoredFingerprint(fingerprint) ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
+/** An event heavier than the whole limit counts as all of it: it waits for no other to be there, instead of forever. */
+function weigh({ weight, body }: Delivery, limit = Number.POSITIVE_INFINITY): number {
+  return Math.min(weight ?? body.length, limit)
+}
+
 /**
- * Makes room for a body by dropping the oldest dead letters, which were reported: otherwise old failures would block
+ * Makes room for an event by dropping the oldest dead letters, which were reported: otherwise old failures would block
  * new events until somebody clears them away. `undefined` if there is room.
  */
-function makeRoom({ bytes, deadLetters, policy }: State, { key, body }: Delivery): AcceptResult | undefined {
-  const left = (policy.capacityBytes ?? Number.POSITIVE_INFINITY) - bytes - body.length
+function makeRoom(
+  { weight: held, deadLetters, policy }: State,
+  key: string,
+  weight: number,
+): AcceptResult | undefined {
+  const left = (policy.capacityBytes ?? Number.POSITIVE_INFINITY) - held - weight
   if (left < 0) return FULL_OF_BYTES
   if (left < deadLetters.bytes) deadLetters.drop(left, 'capacityBytes is reached', policy.logger, key)
   return undefined

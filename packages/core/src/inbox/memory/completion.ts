@@ -157,7 +157,7 @@ export function finish(state: State, entry: Entry): void {
   if (entry.phase === 'finished') return
   entry.phase = 'finished'
   entries.delete(entry.key)
-  state.bytes -= entry.delivery.body.length
+  state.weight -= entry.weight
   scheduler.remove(entry)
   entry.lease?.end()
   entry.onFinished?.()

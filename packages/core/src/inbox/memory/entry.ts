@@ -14,6 +14,8 @@ export class Entry {
   readonly storedFingerprint: number
   /** Its lease in the user's store. Absent if the ids are the inbox's own: then the entry is the lease. */
   readonly lease: StoreLease | undefined
+  /** What the entry counts of `capacityBytes`. */
+  readonly weight: number
   /** Greater than that of every earlier entry. */
   readonly sequence: number
   /** Monotonic milliseconds. */
@@ -36,11 +38,12 @@ export class Entry {
   /** Settles the promise passed to `waitUntil`. */
   onFinished: (() => void) | undefined = undefined
 
-  constructor(delivery: Delivery, lease: StoreLease | undefined, sequence: number) {
+  constructor(delivery: Delivery, lease: StoreLease | undefined, weight: number, sequence: number) {
     this.key = delivery.key
     this.delivery = delivery
     this.storedFingerprint = toStoredFingerprint(delivery.fingerprint)
     this.lease = lease
+    this.weight = weight
     this.sequence = sequence
     this.acceptedAt = performance.now()
   }

@@ -143,7 +143,7 @@ function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy):
     minutes,
     sequence: 0,
     entries,
-    bytes: 0,
+    weight: 0,
     limit: { lastStartAt: undefined },
     freezingHost: policy.acknowledge === 'immediately' ? platform.freezingHost() : undefined,
     stopWatchingExit: platform.onExit(() => reportLoss(state)),

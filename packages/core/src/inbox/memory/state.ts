@@ -27,8 +27,8 @@ export interface State {
   readonly recordRetries: RecordRetries
   /** Unfinished events by key, oldest first. */
   readonly entries: Map<string, Entry>
-  /** Total size of the bodies in `entries`. */
-  bytes: number
+  /** Total weight of `entries`. */
+  weight: number
   /** Set by the drain if retries are the inbox's, not the sender's. The worker reads it when an attempt ends. */
   readonly limit: { lastStartAt: number | undefined }
   /** Sequence number of the next entry. */
