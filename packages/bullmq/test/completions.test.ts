@@ -168,7 +168,7 @@ describe.each([
     await inbox.start(async (_, { number }) => {
       runs.push(number)
       if (afterCrash && runs.length === 1) {
-        await engine.stall(queue, 'e-k', 1)
+        await engine.crash(queue, 'e-k', 1)
         return RETRY
       }
       if (runs.length > (afterCrash ? 2 : 1)) return COMPLETED
@@ -213,7 +213,12 @@ function jobThat(answers: readonly Error[], ...found: Relocked[]) {
     ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
   } as unknown as EventJob
   const events = {
-    ...{ onLeaseLost: vi.fn(), onError: vi.fn(), release: vi.fn(async () => {}) },
+    ...{
+      onLeaseLost: vi.fn(),
+      onError: vi.fn(),
+      recordBegin: async () => true,
+      release: vi.fn(async () => {}),
+    },
     ...{ onCompletionLost: vi.fn(), onLeft: vi.fn() },
   }
   const over = { is: false }

@@ -18,8 +18,8 @@ export interface TestEngine {
   inbox(queue: string, options?: BullmqInboxOptions): Inbox
   /** BullMQ's own view of the queue. */
   queue(name: string, options?: Pick<QueueOptions, 'skipMetasUpdate'>): Queue
-  /** Sets BullMQ's count of the job's stalls. */
-  stall(queue: string, jobId: string, times: number): Promise<unknown>
+  /** Stores this many stalls of the job, each of an attempt that had begun. */
+  crash(queue: string, jobId: string, times: number): Promise<unknown>
   /** Gives the job's lock to another worker, as after an expired lease. */
   steal(queue: string, jobId: string): Promise<unknown>
   /** Returns the job to the queue, as after an expired lease. With `attempts` 1, as if another worker then took it and died. */
@@ -52,9 +52,9 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
         'error',
         () => {},
       ),
-    async stall(queue, jobId, times) {
+    async crash(queue, jobId, times) {
       const client = new Redis(server.url)
-      await client.hset(`bull:${queue}:${jobId}`, 'stc', times)
+      await client.hset(`bull:${queue}:${jobId}`, { stc: times, progress: begunAfter(times - 1) })
       client.disconnect()
     },
     async age(queue) {
@@ -119,8 +119,9 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: (name, options) =>
       new Backed(name, { ...options, connection: server.url }).on('error', () => {}) as unknown as Queue,
-    async stall(queue, jobId, times) {
-      await query('UPDATE job SET stalled_count = $3 WHERE queue = $1 AND id = $2', [queue, jobId, times])
+    async crash(queue, jobId, times) {
+      const text = 'UPDATE job SET stalled_count = $3, progress = $4 WHERE queue = $1 AND id = $2'
+      await query(text, [queue, jobId, times, begunAfter(times - 1)])
     },
     async age(queue) {
       await query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
@@ -148,6 +149,11 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     restart: () => server.restart(),
     stop: () => server.stop(),
   }
+}
+
+/** The progress of a job of which another attempt has begun after this many crashes in a row. */
+export function begunAfter(crashes: number): string {
+  return JSON.stringify({ begun: { crashes, stalls: crashes } })
 }
 
 /** Creates BullMQ's tables, as a deployment does once. */

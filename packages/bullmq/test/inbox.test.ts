@@ -48,7 +48,7 @@ describe.each([
     return inbox
   }
 
-  /** Runs one event, of which BullMQ has counted this many stalls, with this result. */
+  /** Runs one event, after this many crashes, with this result. */
   async function runAfterCrashes(crashes: number, result: AttemptResult) {
     const name = unique('q')
     const inbox = opened(name)
@@ -60,7 +60,7 @@ describe.each([
     const jobId = `e-${delivery.key}`
     await queue.pause()
     await inbox.accept(delivery)
-    await engine.stall(name, jobId, crashes)
+    await engine.crash(name, jobId, crashes)
     await queue.resume()
     await until(() => work.runs.length === 1)
     return { inbox, queue, delivery, jobId, work }
@@ -202,7 +202,7 @@ describe.each([
     expect((await queue.getJob(jobId))?.stalledCounter).toBe(0)
 
     // As if the server was gone when the count should have been reset.
-    await engine.stall(queue.name, jobId, 11)
+    await engine.crash(queue.name, jobId, 11)
     await inbox.accept(delivery)
     await until(() => work.runs.length === 2)
     expect(work.runs.map(({ decision }) => decision)).toEqual(['run', 'run'])

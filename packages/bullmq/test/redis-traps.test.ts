@@ -11,6 +11,7 @@ import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { limitsOf } from '../src/engine/lease-limits.ts'
 import { createRedisEngine } from '../src/redis/redis-engine.ts'
+import { begunAfter } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
 let server: RedisServer
@@ -329,7 +330,7 @@ describe('when Redis is gone', () => {
 })
 
 describe('an event whose process keeps crashing', () => {
-  /** Creates a job that is about to stall once more than the stored count, because its worker has crashed again. */
+  /** Creates a job that is about to stall once more than the stored count, because a worker has crashed again in it. */
   async function stalled(times: number): Promise<{ queue: string; delivery: Delivery }> {
     const queue = unique('q')
     const inbox = opened({ connection: server.url, queue })
@@ -338,7 +339,7 @@ describe('an event whose process keeps crashing', () => {
     await inbox.accept(delivery)
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
-    await client.hset(`bull:${queue}:e-${delivery.key}`, 'stc', String(times))
+    await client.hset(`bull:${queue}:e-${delivery.key}`, { stc: times, progress: begunAfter(times) })
     await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
     await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
     return { queue, delivery }

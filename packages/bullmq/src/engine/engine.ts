@@ -46,7 +46,12 @@ export interface QueueWorker {
   extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
   /** Locks the job again for the attempt that had it, even if its lock has expired and the job waits. */
   relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
-  /** Sets BullMQ's stall count of the job to 0, whatever its state. */
+  /**
+   * Stores the progress of a job that is locked with this token, and renews the lock. Resolves to `false` if the lock is
+   * gone.
+   */
+  recordBegin(jobId: string, token: string, progress: string, lockMs: number): Promise<boolean>
+  /** Ends a series of crashes: sets BullMQ's stall count of the job to 0, whatever its state, with our record. */
   resetCrashCount(jobId: string): Promise<unknown>
   /** Returns the job locked with this token, if there is one, to the waiting jobs: it has not begun. */
   release(token: string): Promise<unknown>

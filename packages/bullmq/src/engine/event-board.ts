@@ -1,7 +1,10 @@
-import type { MinuteCount, Postponed, PresenceStore } from '@ackhook/core/spi'
+import type { MinuteCount, PresenceStore } from '@ackhook/core/spi'
 
-/** Delay of an event, and the `routingToken` of its next attempt. */
-export type Postponement = Pick<Postponed, 'delayMs' | 'routingToken'>
+/** Delay of an event, and the progress of its job, with the `routingToken` of its next attempt. */
+export interface Postponement {
+  readonly delayMs: number
+  readonly progress: string
+}
 
 /** Event types that the processes on one inbox handle, and their counts. */
 export interface InboxBoard extends PresenceStore {
@@ -14,14 +17,14 @@ export interface InboxBoard extends PresenceStore {
 /** The board of one queue, which also records its postponed events. */
 export interface EventBoard extends InboxBoard {
   /**
-   * Stores the routing token with the job and counts the job as postponed. The caller, which holds its lock, delays it.
+   * Stores the progress of the job and counts the job as postponed. The caller, which holds its lock, delays it.
    */
   postpone(jobId: string, postponement: Postponement): Promise<void>
   /**
-   * Stores the routing token with a job that dies without an attempt, and cancels the attempt that BullMQ counts for
+   * Stores the progress of a job that dies without an attempt, and cancels the attempt that BullMQ counts for
    * it: once it has failed, the job has `attemptsMade` attempts. The job is no longer postponed.
    */
-  abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void>
+  abandon(jobId: string, attemptsMade: number, progress: string): Promise<void>
   /** Removes the job from the postponed ones: an attempt at it has ended in some other way. */
   resume(jobId: string): Promise<void>
 }
@@ -33,14 +36,3 @@ export const STALE_MS = 60_000
 
 /** Retention of the key under which an unreadable job is found. Listing the job renews it. */
 export const NAMED_MS = 2_592_000_000
-
-/** Formats BullMQ's `progress`, which dashboards show and both engines return with the job. */
-export function progressOf(routingToken: number): string {
-  return JSON.stringify({ postponed: routingToken })
-}
-
-/** Routing token of the last postponement, `0` if there is none. */
-export function markOf(progress: unknown): number {
-  const { postponed } = Object(progress) as { readonly postponed?: unknown }
-  return typeof postponed === 'number' ? postponed : 0
-}

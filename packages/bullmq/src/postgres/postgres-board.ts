@@ -1,11 +1,5 @@
 import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
-import {
-  type EventBoard,
-  KEEP_MINUTES_MS,
-  type Postponement,
-  progressOf,
-  STALE_MS,
-} from '../engine/event-board.ts'
+import { type EventBoard, KEEP_MINUTES_MS, type Postponement, STALE_MS } from '../engine/event-board.ts'
 import type { Queries } from './typed-queries.ts'
 
 /**
@@ -95,8 +89,8 @@ export class PostgresBoard implements EventBoard {
     return { processes, postponed: Number(rows[0]?.['postponed'] ?? 0) }
   }
 
-  async postpone(jobId: string, { delayMs, routingToken }: Postponement): Promise<void> {
-    await this.#queries.query(POSTPONE, [this.#queue, jobId, progressOf(routingToken), delayMs])
+  async postpone(jobId: string, { delayMs, progress }: Postponement): Promise<void> {
+    await this.#queries.query(POSTPONE, [this.#queue, jobId, progress, delayMs])
   }
 
   async count({ startedAt, received, handled, deadLettered }: Required<MinuteCount>): Promise<void> {
@@ -114,8 +108,8 @@ export class PostgresBoard implements EventBoard {
     }))
   }
 
-  async abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void> {
-    await this.#queries.query(ABANDON, [this.#queue, jobId, progressOf(routingToken), attemptsMade - 1])
+  async abandon(jobId: string, attemptsMade: number, progress: string): Promise<void> {
+    await this.#queries.query(ABANDON, [this.#queue, jobId, progress, attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

@@ -52,6 +52,7 @@ import {
   NAME_JOBS,
   READ_COUNTS,
   RECLAIM,
+  RECORD_BEGIN,
   RELOCK,
   REPLACE_HANDLED,
   REQUEUE,
@@ -328,6 +329,10 @@ class PostgresEngine implements QueueEngine {
         const values = [...lock, attemptsStarted, processedOn, attemptsMade, stalledCounter]
         const { rows } = await this.#queries.query<{ readonly relocked: Relocked }>(RELOCK, values)
         return rows[0]!.relocked
+      },
+      recordBegin: async (jobId: string, token: string, progress: string, lockMs: number) => {
+        const values = [this.name, jobId, token, progress, Math.ceil(lockMs)]
+        return (await this.#queries.query(RECORD_BEGIN, values)).rows.length > 0
       },
       resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.name, jobId]),
       release: (token: string) => this.#queries.query(GIVE_BACK, [this.name, token]),

@@ -84,16 +84,19 @@ SELECT (SELECT count(*) FROM job WHERE queue = $1 AND state = 'waiting')
     WHERE queue = $1 AND state = 'waiting' ORDER BY priority, seq LIMIT 20
   ) AS ready WHERE attempts_started = 0) AS untried`
 
+/** The progress of a job without the record of its last attempt that began: a series of crashes ends. */
+const FRESH_PROGRESS = "CASE jsonb_typeof(progress) WHEN 'object' THEN progress - 'begun' ELSE progress END"
+
 /**
  * Requeues a dead letter. BullMQ's own function moves a job but leaves its data, so this first rewrites the job, if it
  * is dead. Its row stays locked until it is moved, and a second redelivery then finds it waiting. The statement names
  * the state so that the ordering key is locked first (`order-tables`). $1 queue, $2 id, $3 and $4 name and data of a
  * redelivery or nulls, $5 the start of its wait, $6 its order.
  */
-export const REQUEUE = `
+export const REQUEUE: string = `
 WITH dead AS (
   UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
-    added_at_ms = $5, state = state,
+    progress = ${FRESH_PROGRESS}, added_at_ms = $5, state = state,
     opts = CASE WHEN $3::text IS NULL THEN opts WHEN $6::text IS NULL THEN opts - 'ackhookOrder'
       ELSE opts || jsonb_build_object('ackhookOrder', $6::jsonb) END
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
@@ -104,11 +107,11 @@ SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
  * Requeues many dead letters in one statement. Locks them in a fixed order, and waits for rows that another statement
  * holds: that statement may be rolled back. $1 queue, $2 ids, $3 the start of their wait.
  */
-export const REQUEUE_MANY = `
+export const REQUEUE_MANY: string = `
 WITH found AS MATERIALIZED (
   SELECT queue, id FROM job WHERE queue = $1 AND id = ANY($2) AND state = 'failed' ORDER BY id FOR UPDATE
 ), dead AS (
-  UPDATE job SET stalled_count = 0, added_at_ms = $3, state = state FROM found
+  UPDATE job SET stalled_count = 0, progress = ${FRESH_PROGRESS}, added_at_ms = $3, state = state FROM found
   WHERE job.queue = found.queue AND job.id = found.id RETURNING job.id
 ), moved AS (
   SELECT id, reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead
@@ -209,8 +212,17 @@ SELECT CASE WHEN NOT EXISTS (SELECT FROM found) THEN 'gone'
   WHEN open THEN 'relocked' ELSE 'recorded' END AS relocked
 FROM (SELECT) AS always LEFT JOIN found ON true`
 
-/** $1 queue, $2 id. */
-export const RESET_CRASH_COUNT = 'UPDATE job SET stalled_count = 0 WHERE queue = $1 AND id = $2'
+/**
+ * Stores the progress of a job that is locked with this token, and renews the lock. $1 queue, $2 id, $3 token,
+ * $4 progress, $5 duration in milliseconds.
+ */
+export const RECORD_BEGIN: string = `
+UPDATE job SET progress = $4::jsonb, locked_until_ms = ${SERVER_NOW_MS} + $5
+WHERE queue = $1 AND id = $2 AND lock_token = $3 AND state = 'active' RETURNING id`
+
+/** Ends a series of crashes. $1 queue, $2 id. */
+export const RESET_CRASH_COUNT: string = `
+UPDATE job SET stalled_count = 0, progress = ${FRESH_PROGRESS} WHERE queue = $1 AND id = $2`
 
 /** Returns the event locked with this token to its old place. $1 queue, $2 token. */
 export const GIVE_BACK = `

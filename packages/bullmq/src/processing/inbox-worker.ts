@@ -13,8 +13,9 @@ import {
 } from '@ackhook/core/spi'
 import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueEngine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
-import { type EventBoard, markOf } from '../engine/event-board.ts'
+import type { EventBoard } from '../engine/event-board.ts'
 import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
+import { formatProgress, readProgress } from '../engine/job-progress.ts'
 import type { LeaseLimits } from '../engine/lease-limits.ts'
 import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadable-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
@@ -86,6 +87,7 @@ export class InboxWorker {
       limits,
       renew: (jobIds, tokens, ms) => this.#worker.extendJobLocks(jobIds, tokens, ms),
       relock: (job, token, ms) => this.#worker.relock(job, token, ms),
+      recordBegin: (...begin) => this.#worker.recordBegin(...begin),
       release: token => this.#worker.release(token),
       onError: error => this.#outages.report(error),
       onLeaseLost: delivery => policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
@@ -176,7 +178,7 @@ export class InboxWorker {
 
   /** Begins an attempt when it is its turn, unless the lease is no longer known to hold. */
   async #begin(take: TakenJob): Promise<Run | undefined> {
-    const { delivery, attempt } = await this.#read(take.job)
+    const { delivery, attempt } = await this.#read(take)
     const endTurn = await this.#slots.take()
     if (this.#givingBack && take.state === 'taken') await take.giveBack()
     if (!(await take.mayBegin())) {
@@ -193,12 +195,15 @@ export class InboxWorker {
    * Returns a job's delivery, and the attempt at it. No handler runs for a job that cannot be read: it becomes a dead
    * letter.
    */
-  async #read(job: EventJob): Promise<{ readonly delivery: Delivery; readonly attempt: Attempt }> {
+  async #read({
+    job,
+    crashes,
+  }: TakenJob): Promise<{ readonly delivery: Delivery; readonly attempt: Attempt }> {
     const number = attemptsOf(job) + 1
-    const decision = crashPolicy(job.stalledCounter)
+    const decision = crashPolicy(crashes)
     const delivery = readDelivery(job)
     if (delivery !== undefined)
-      return { delivery, attempt: createAttempt(number, decision, markOf(job.progress)) }
+      return { delivery, attempt: createAttempt(number, decision, readProgress(job.progress).postponed ?? 0) }
     const { id = '', queueName, timestamp } = job
     const reason = unreadableReason(id, queueName)
     this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
@@ -230,7 +235,8 @@ export class InboxWorker {
   async #postpone({ delayMs, routingToken }: Postponed, take: TakenJob): Promise<never> {
     const { job, token } = take
     try {
-      await this.#board.postpone(job.id!, { delayMs, routingToken })
+      const progress = formatProgress({ ...readProgress(job.progress), postponed: routingToken })
+      await this.#board.postpone(job.id!, { delayMs, progress })
     } catch (error) {
       // The event still waits, with its previous routing token.
       this.#policy.observe({ kind: 'store_down', operation: 'postpone', error: this.#reasonOf(error) })
@@ -248,7 +254,7 @@ export class InboxWorker {
 
   async #keepMark(job: EventJob, routingToken: number): Promise<void> {
     try {
-      await this.#board.abandon(job.id!, attemptsOf(job), routingToken)
+      await this.#board.abandon(job.id!, attemptsOf(job), formatProgress({ postponed: routingToken }))
     } catch (error) {
       // A dead letter without the routing token would run anywhere once redriven. The lock expires, and the event comes
       // back.
@@ -258,7 +264,7 @@ export class InboxWorker {
   }
 
   /**
-   * Resets the stall count: only consecutive crashes count, and this attempt did not crash. BullMQ keeps its count even
+   * Resets the crash count: only consecutive crashes count, and this attempt did not crash. BullMQ keeps its count even
    * if a dashboard retries a dead letter, which would then be abandoned again at once.
    */
   async #resetCrashCount({ job }: TakenJob): Promise<void> {

@@ -11,6 +11,7 @@ import {
 import { ErrorCode } from 'bullmq'
 import type { Relocked } from '../engine/engine.ts'
 import type { EventJob } from '../engine/event-job.ts'
+import { crashesOf, formatProgress, readProgress } from '../engine/job-progress.ts'
 
 /**
  * State of one take of a job. Its transitions, and what a crash in each costs, are in ARCHITECTURE.md.
@@ -31,6 +32,8 @@ export interface TakenJobParts {
   readonly leaseMs: number
   /** Locks the job again for this take, even if its lock has expired and the job waits. */
   readonly relock: (job: EventJob, token: string, leaseMs: number) => Promise<Relocked>
+  /** Stores the progress of the job locked with this token, and renews the lock. `false` if the lock is gone. */
+  readonly recordBegin: (jobId: string, token: string, progress: string, leaseMs: number) => Promise<boolean>
   /** Returns the job locked with this token, if there is one, to the waiting jobs: it has not begun. */
   readonly release: (token: string) => Promise<unknown>
   /** Reports a request that failed. It is repeated, or the lease expires. */
@@ -63,6 +66,8 @@ export class TakenJob {
   readonly job: EventJob
   readonly token: string
   readonly lease: LeaseTime
+  /** Attempts in a row, before this one, that ended with their process. */
+  readonly crashes: number
   /** Resolves when a later take of this process continues this one's attempt. */
   readonly superseded: Promise<void>
   /** Resolves at the end of this take's life. */
@@ -88,6 +93,7 @@ export class TakenJob {
     this.#parts = parts
     this.#attemptsMade = job.attemptsMade
     this.#stalledCounter = job.stalledCounter
+    this.crashes = crashesOf(job)
     this.superseded = new Promise(resolve => {
       this.#supersede = resolve
     })
@@ -111,16 +117,42 @@ export class TakenJob {
 
   /**
    * Resolves to whether the attempt may begin: under a lease that is known to hold. If more than half of it has passed,
-   * it is renewed first. An event whose lease could not be renewed is given back.
+   * it is renewed first. If the job has stalled before, its begin is recorded first, so that a crash can be told from a
+   * process that died before. An event for which that failed is given back.
    */
   async mayBegin(): Promise<boolean> {
     if (this.#state !== 'taken') return false
-    if (!this.lease.isPastHalf()) return true
-    await this.ask()
-    if (this.#state !== 'taken') return false
-    if (!this.lease.isPastHalf()) return true
-    await this.giveBack()
+    if (this.lease.isPastHalf()) await this.ask()
+    if (this.#stalledCounter > 0 && this.#isReady()) await this.#recordBegin()
+    if (this.#isReady()) return true
+    // A request above may have ended this take.
+    if (this.state === 'taken') await this.giveBack()
     return false
+  }
+
+  #isReady(): boolean {
+    return this.#state === 'taken' && !this.lease.isPastHalf()
+  }
+
+  async #recordBegin(): Promise<void> {
+    const { job, token, crashes } = this
+    const begun = { crashes, stalls: this.#stalledCounter }
+    const progress = formatProgress({ ...readProgress(job.progress), begun })
+    const sentAt = momentNow()
+    let isHeld: boolean | undefined
+    const answered = this.#parts.recordBegin(job.id!, token, progress, this.#parts.leaseMs).then(
+      held => {
+        isHeld = held
+      },
+      error => this.#parts.onError(error),
+    )
+    await settlesWithin(answered, this.#parts.leaseMs)
+    if (this.#state !== 'taken') return
+    if (isHeld === true) {
+      job.progress = JSON.parse(progress)
+      this.lease.renewed(sentAt)
+    } else if (isHeld === false) this.lose()
+    else await this.giveBack()
   }
 
   /** The handlers begin. From now on, BullMQ's calls that record their end go through this take. */

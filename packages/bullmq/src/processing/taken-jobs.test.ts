@@ -27,6 +27,7 @@ function locksOn(
   renew: TakenJobsParts['renew'],
   leaseMs = LEASE_MS,
   relock: TakenJobsParts['relock'] = async () => 'taken',
+  recordBegin: TakenJobsParts['recordBegin'] = async () => true,
 ) {
   const asked: { jobIds: string[]; tokens: string[] }[] = []
   const errors: string[] = []
@@ -39,6 +40,7 @@ function locksOn(
       return renew(jobIds, tokens, ms)
     },
     relock,
+    recordBegin,
     release: async () => {},
     onError: error => void errors.push(error.message),
     onLeaseLost: onLost,
@@ -60,6 +62,7 @@ function locksOn(
 interface TakeOptions {
   readonly sentAt?: Moment
   readonly stalledCounter?: number
+  readonly progress?: unknown
   readonly moveToWait?: () => Promise<unknown>
 }
 
@@ -330,6 +333,29 @@ describe('an attempt begins', () => {
     const late = take('e-1', 't:0', { sentAt: ago(300) })
     expect(await late.mayBegin()).toBe(false)
     expect(late.state).toBe('given back')
+  })
+
+  test('with a record of its begin, only if its job has stalled before', async () => {
+    const recordBegin = vi.fn<TakenJobsParts['recordBegin']>(async () => true)
+    const { take } = locksOn(async () => [], 60_000, undefined, recordBegin)
+    expect(await take('e-1', 't:0').mayBegin()).toBe(true)
+    expect(recordBegin).not.toHaveBeenCalled()
+    const stalled = { stalledCounter: 3, progress: { postponed: 7, begun: { crashes: 1, stalls: 1 } } }
+    expect(await take('e-2', 't:1', stalled).mayBegin()).toBe(true)
+    const progress = { postponed: 7, begun: { crashes: 2, stalls: 3 } }
+    expect(recordBegin.mock.calls).toEqual([['e-2', 't:1', JSON.stringify(progress), 60_000]])
+  })
+
+  test.each<[string, TakenJobsParts['recordBegin'], string, number]>([
+    ['finds no lock', async () => false, 'lost', 0],
+    ['fails', () => Promise.reject(new Error('gone')), 'given back', 1],
+    ['gets no reply', () => new Promise<never>(() => {}), 'given back', 1],
+  ])('never if that record %s', async (_, recordBegin, state, givenBack) => {
+    const moveToWait = vi.fn(async () => {})
+    const { take } = locksOn(async () => [], LEASE_MS, undefined, recordBegin)
+    const stalled = take('e-1', 't:0', { stalledCounter: 1, moveToWait })
+    expect(await stalled.mayBegin()).toBe(false)
+    expect([stalled.state, moveToWait.mock.calls.length]).toEqual([state, givenBack])
   })
 })
 

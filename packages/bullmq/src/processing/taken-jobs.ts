@@ -9,6 +9,7 @@ export interface TakenJobsParts {
   /** Renews the locks of these jobs, each with its token. Resolves to the jobs that are no longer locked with it. */
   readonly renew: (jobIds: string[], tokens: string[], leaseMs: number) => Promise<readonly string[]>
   readonly relock: TakenJobParts['relock']
+  readonly recordBegin: TakenJobParts['recordBegin']
   readonly release: TakenJobParts['release']
   readonly onError: (error: Error) => void
   readonly onLeaseLost: (delivery: Delivery) => void
@@ -38,6 +39,7 @@ export class TakenJobs {
     limits,
     renew,
     relock,
+    recordBegin,
     release,
     onError,
     onLeaseLost,
@@ -50,6 +52,7 @@ export class TakenJobs {
     this.#each = {
       leaseMs: limits.leaseMs,
       relock,
+      recordBegin,
       release,
       onError,
       onLeaseLost,

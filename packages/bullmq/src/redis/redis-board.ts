@@ -1,12 +1,6 @@
 import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
-import {
-  type EventBoard,
-  KEEP_MINUTES_MS,
-  type Postponement,
-  progressOf,
-  STALE_MS,
-} from '../engine/event-board.ts'
+import { type EventBoard, KEEP_MINUTES_MS, type Postponement, STALE_MS } from '../engine/event-board.ts'
 
 /** Redis' own clock, in milliseconds. */
 const NOW = `
@@ -125,14 +119,14 @@ export class RedisBoard implements EventBoard {
     return { processes, postponed: Number(postponed) }
   }
 
-  async postpone(jobId: string, { delayMs, routingToken }: Postponement): Promise<void> {
+  async postpone(jobId: string, { delayMs, progress }: Postponement): Promise<void> {
     const keys = [this.#keys[2]!, this.#keyOf(jobId)]
-    await this.#run(POSTPONE, keys, [jobId, progressOf(routingToken), Math.ceil(delayMs), KEEP_POSTPONED_MS])
+    await this.#run(POSTPONE, keys, [jobId, progress, Math.ceil(delayMs), KEEP_POSTPONED_MS])
   }
 
-  async abandon(jobId: string, attemptsMade: number, routingToken: number): Promise<void> {
+  async abandon(jobId: string, attemptsMade: number, progress: string): Promise<void> {
     const keys = [this.#keys[2]!, this.#keyOf(jobId)]
-    await this.#run(ABANDON, keys, [jobId, progressOf(routingToken), attemptsMade - 1])
+    await this.#run(ABANDON, keys, [jobId, progress, attemptsMade - 1])
   }
 
   async resume(jobId: string): Promise<void> {

@@ -38,8 +38,10 @@ import {
   MARK,
   PRUNE,
   READ_COUNTS,
+  RECORD_BEGIN,
   RELOCK,
   REQUEUE,
+  RESET_CRASH_COUNT,
 } from './scripts.ts'
 
 /** Bytes of data in one round of pruning, so that large bodies do not make it slow. */
@@ -303,7 +305,11 @@ class RedisEngine implements QueueEngine {
         const args = [job.id!, token, lockMs, attemptsStarted, processedOn, attemptsMade, stalledCounter]
         return (await connection['eval'](RELOCK, keys.length, ...keys, ...args)) as Relocked
       },
-      resetCrashCount: async (jobId: string) => connection['hdel'](this.#key(jobId), 'stc'),
+      recordBegin: async (jobId: string, token: string, progress: string, lockMs: number) => {
+        const keys = [jobId, `${jobId}:lock`].map(name => this.#key(name))
+        return Number(await connection['eval'](RECORD_BEGIN, 2, ...keys, token, progress, lockMs)) === 1
+      },
+      resetCrashCount: async (jobId: string) => connection['eval'](RESET_CRASH_COUNT, 1, this.#key(jobId)),
       release: async (token: string) => {
         const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
         if (jobId !== null) await backend.moveJobFromActiveToWait(String(jobId), token)

@@ -78,6 +78,14 @@ redis.pcall('SET', KEYS[2], ARGV[6], 'PX', 2000)
 return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
 `
 
+/** Ends a series of crashes: removes the last member of the progress that `formatProgress` writes. */
+const FORGET_BEGUN = `
+local function forgetBegun(job)
+  local progress = redis.call('HGET', job, 'progress')
+  if progress then redis.call('HSET', job, 'progress', (progress:gsub(',?"begun":%b{}', ''))) end
+end
+`
+
 /**
  * Moves a dead letter back to the waiting jobs, with fresh counts of attempts and stalls, its routing token unchanged,
  * and the name and data of a redelivery if there is one. In one step: between BullMQ's `updateData` and `retry`, a
@@ -89,11 +97,12 @@ return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
  * KEYS: the failed jobs, the job, the waiting jobs, the marker, the events of the queue. ARGV: the id of the job, the
  * start of its wait; optionally its new name and data.
  */
-export const REQUEUE = `
+export const REQUEUE: string = `${FORGET_BEGUN}
 if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], 'timestamp', ARGV[2])
 if ARGV[3] then redis.call('HSET', KEYS[2], 'name', ARGV[3], 'data', ARGV[4]) end
 redis.call('HDEL', KEYS[2], 'finishedOn', 'processedOn', 'failedReason', 'atm', 'ats', 'stc')
+forgetBegun(KEYS[2])
 redis.call('LPUSH', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[4], 0, '0')
 redis.call('XADD', KEYS[5], 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', ARGV[1], 'prev', 'failed')
@@ -177,6 +186,23 @@ for i = 3, #ARGV, 2 do
   end
 end
 return lost
+`
+
+/**
+ * Stores the progress of a job that is locked with this token, and renews the lock. The renewal comes first: a Redis
+ * without free memory then allows the rest. KEYS: the job, its lock. ARGV: the token, the progress, milliseconds.
+ */
+export const RECORD_BEGIN = `
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+redis.call('HSET', KEYS[1], 'progress', ARGV[2])
+return 1
+`
+
+/** Ends a series of crashes. KEYS: the job. */
+export const RESET_CRASH_COUNT: string = `${FORGET_BEGUN}
+redis.call('HDEL', KEYS[1], 'stc')
+forgetBegun(KEYS[1])
 `
 
 /**
