@@ -46,13 +46,17 @@ function headersOf(body: string): Record<string, string> {
  * Returns the reply of `receiver.handle(request)`, for adapters. Never rejects: if a wrapper around the receiver's
  * `handle` fails, the sender still gets a 500.
  */
-export async function replyTo<Context>(
+export function replyTo<Context>(
   receiver: { handle(request: WebhookRequest<Context>): Promise<WebhookReply> },
   request: WebhookRequest<Context>,
 ): Promise<WebhookReply> {
   try {
-    return await receiver.handle(request)
+    return Promise.resolve(receiver.handle(request)).catch(toFault)
   } catch {
-    return replyFor('internal_error')
+    return Promise.resolve(toFault())
   }
+}
+
+function toFault(): WebhookReply {
+  return replyFor('internal_error')
 }

@@ -12,13 +12,14 @@ const LINGER_BYTES = 1_048_576
  * framework that awaits the handler then treats the request as finished. If something else wrote the head, the response
  * is destroyed, because the sender would wait forever.
  */
-export async function writeReply(
+export function writeReply(
   request: IncomingMessage,
   response: ServerResponse,
   reply: WebhookReply,
 ): Promise<void> {
-  if (response.writableEnded || response.destroyed) return
-  const isOver = new Promise<void>(resolve => response.once('finish', resolve).once('close', resolve))
+  if (response.writableEnded || response.destroyed) return Promise.resolve()
+  // Not `once`, which wraps each listener: a second call does nothing.
+  const isOver = new Promise<void>(resolve => response.on('finish', resolve).on('close', resolve))
   try {
     if (response.headersSent) {
       response.destroy()
@@ -30,7 +31,7 @@ export async function writeReply(
   } catch {
     writePlainly(response, reply)
   }
-  await isOver
+  return isOver
 }
 
 /** Writes to a request that cannot be read, or to a response that another library changed: neither may end the process. */
