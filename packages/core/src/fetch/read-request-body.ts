@@ -55,6 +55,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
   if (request.body.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const collector = new ByteCollector()
+  let counted = 0
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -73,6 +74,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
         cancel(reader)
         return limits.reading.refusal()
       }
+      counted += value.length
       collector.add(value)
     }
   } catch (cause) {
@@ -81,7 +83,7 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
     return new Refusal('body_aborted', { detail, cause })
   } finally {
     clearTimeout(timer)
-    limits.reading?.remove(collector.length)
+    limits.reading?.remove(counted)
   }
 }
 

@@ -50,3 +50,12 @@ it('holds many tiny chunks in one buffer, at most twice their size', () => {
   expect(taken.buffer.byteLength).toBe(131_072)
   expect(taken[99_999]).toBe(99_999 % 256)
 })
+
+it('starts anew once its bytes are taken', () => {
+  const collector = new ByteCollector()
+  for (const part of ['ab', 'cd']) collector.add(bytes(part))
+  expect(text(collector.take())).toBe('abcd')
+  expect(collector.length).toBe(0)
+  collector.add(bytes('ef'))
+  expect(text(collector.take())).toBe('ef')
+})

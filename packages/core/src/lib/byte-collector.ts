@@ -25,10 +25,13 @@ export class ByteCollector {
     this.length += chunk.length
   }
 
-  /** Returns all bytes collected, without a copy: nothing may be added afterwards. */
+  /** Returns all bytes collected, without a copy, and starts anew. */
   take(): Uint8Array {
-    if (this.#memory !== undefined) return this.#memory.subarray(0, this.length)
-    return this.#first ?? new Uint8Array(0)
+    const taken = this.#memory?.subarray(0, this.length) ?? this.#first ?? new Uint8Array(0)
+    this.#first = undefined
+    this.#memory = undefined
+    this.length = 0
+    return taken
   }
 
   #reserve(bytes: number): Uint8Array {

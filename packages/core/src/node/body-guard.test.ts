@@ -112,11 +112,17 @@ describe.each([
     if (code === 'body_aborted') expect(left).toEqual(before)
   })
 
-  it('leaves no listener on a stream that was read to its end', async () => {
-    const stream = Readable.from([Buffer.from('sent')])
-    const before = listenersOf(stream)
-    await read(stream)
-    expect(listenersOf(stream)).toEqual(before)
+  it('does nothing more to a stream that was read to its end', async () => {
+    const stream = new PassThrough()
+    const counted: number[] = []
+    const bytesReading = { add: () => true, remove: (bytes: number) => counted.push(bytes) }
+    const reading = read(stream, { reading: bytesReading as never })
+    stream.end('sent')
+    expect(String(Buffer.from((await reading) as Uint8Array))).toBe('sent')
+    stream.pause()
+    stream.destroy(new Error('afterwards, which must not end the process'))
+    await vi.waitFor(() => expect(stream.closed).toBe(true))
+    expect(counted).toEqual([4])
   })
 
   it.each([

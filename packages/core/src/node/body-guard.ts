@@ -13,16 +13,18 @@ export const DECODED =
 /**
  * Wraps a stream for the collector of its bytes, which is raw-body on Node: `on`, `removeListener` and `unpipe` are all
  * that raw-body calls. The guard emits 'data' and then 'end', or 'error' with a {@link Refusal}, within the limits and
- * whatever the stream does. It then removes its listeners. It joins chunks because raw-body keeps each one, and a
- * sender can send every byte as its own chunk.
+ * whatever the stream does. It joins chunks because raw-body keeps each one, and a sender can send every byte as its own
+ * chunk.
  */
 export class BodyGuard {
   readonly #stream: IncomingMessage
   readonly #limits: BodyLimits
   readonly #timeout: Timeout
-  readonly #listeners: Record<string, (chunk: Uint8Array | string) => void>
-  readonly #collector: Record<string, (value?: unknown) => void> = {}
-  #block = new ByteCollector()
+  readonly #block = new ByteCollector()
+  #onData: ((bytes: Uint8Array) => void) | undefined
+  #onEnd: (() => void) | undefined
+  #onError: ((refusal: Refusal) => void) | undefined
+  #onReadable: (() => void) | undefined
   #length = 0
   /** Bytes in the count of all bodies being read. */
   #counted = 0
@@ -31,31 +33,23 @@ export class BodyGuard {
   constructor(stream: IncomingMessage, limits: BodyLimits, timeouts: Timeouts) {
     this.#stream = stream
     this.#limits = limits
-    this.#timeout = timeouts.set(() =>
-      this.#refuse('body_timeout', `${this.#length} bytes in ${limits.timeoutMs} ms`),
-    )
-    const abort = (): void =>
-      this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
-    this.#listeners = {
-      data: chunk => this.#add(chunk),
-      // Node ends the body of a reset HTTP/2 stream as if it were complete.
-      end: () => (stream.aborted ? abort() : this.#end()),
-      error: abort,
-      close: abort,
-      // An unread Fetch stream around this one pauses it once its own buffer is full.
-      pause: () => void stream.resume(),
-    }
+    this.#timeout = timeouts.set(this.#expire)
+    stream.on('data', this.#add)
+    stream.on('end', this.#end)
+    stream.on('error', this.#abort)
+    stream.on('close', this.#abort)
+    stream.on('pause', goOn)
     // A stream with a listener for 'readable' does not flow: its bytes must be pulled.
-    const isWatched = stream.listenerCount('readable') > 0
-    if (isWatched) this.#listeners['readable'] = () => this.#pull()
-    for (const event in this.#listeners) stream.on(event, this.#listeners[event] as () => void)
+    if (stream.listenerCount('readable') > 0) this.#pull()
     // Restarts a stream that was paused for something asynchronous.
-    if (!isWatched) stream.resume()
+    else stream.resume()
   }
 
   /** Keeps one listener for each event. None is called before the end of the turn that created the guard. */
   on(event: string, listener: (value?: unknown) => void): this {
-    this.#collector[event] = listener
+    if (event === 'data') this.#onData = listener
+    else if (event === 'end') this.#onEnd = listener
+    else if (event === 'error') this.#onError = listener
     return this
   }
 
@@ -64,19 +58,15 @@ export class BodyGuard {
 
   /** Stops reading and leaves the rest with its sender. raw-body calls it after its own errors. */
   unpipe(): void {
-    this.#isOver = true
-    this.#timeout.cancel()
-    if (this.#counted > 0) this.#limits.reading?.remove(this.#counted)
-    this.#counted = 0
-    for (const event in this.#listeners) this.#stream.off(event, this.#listeners[event] as () => void)
-    this.#stream.pause()
+    this.#finish()
+    const stream = this.#stream
+    stream.off('data', this.#add).off('end', this.#end).off('error', this.#abort)
+    stream.off('close', this.#abort).off('pause', goOn)
+    if (this.#onReadable !== undefined) stream.off('readable', this.#onReadable)
+    stream.pause()
   }
 
-  #pull(): void {
-    while (!this.#isOver && this.#stream.read() !== null);
-  }
-
-  #add(chunk: Uint8Array | string): void {
+  readonly #add = (chunk: Uint8Array | string): void => {
     this.#length += chunk.length
     if (!ArrayBuffer.isView(chunk)) {
       this.#refuse('body_unavailable', DECODED)
@@ -87,29 +77,60 @@ export class BodyGuard {
     } else {
       this.#counted += chunk.length
       this.#block.add(chunk)
-      if (this.#block.length >= BLOCK_BYTES) this.#handOn()
+      if (this.#block.length >= BLOCK_BYTES) this.#onData?.(this.#block.take())
     }
   }
 
-  #handOn(): void {
-    this.#collector['data']?.(this.#block.take())
-    this.#block = new ByteCollector()
+  /** Leaves its listeners on a stream that has ended: they do nothing any more, and removing them takes longer. */
+  readonly #end = (): void => {
+    // Node ends the body of a reset HTTP/2 stream as if it were complete.
+    if (this.#stream.aborted) {
+      this.#abort()
+      return
+    }
+    const [onData, onEnd] = [this.#onData, this.#onEnd]
+    this.#finish()
+    onData?.(this.#block.take())
+    onEnd?.()
   }
 
-  #end(): void {
-    this.unpipe()
-    this.#handOn()
-    this.#collector['end']?.()
+  readonly #abort = (): void => {
+    if (!this.#isOver) this.#refuse('body_aborted', `the connection closed after ${this.#length} bytes`)
   }
+
+  #pull(): void {
+    this.#onReadable = () => {
+      while (!this.#isOver && this.#stream.read() !== null);
+    }
+    this.#stream.on('readable', this.#onReadable)
+  }
+
+  readonly #expire = (): void =>
+    this.#refuse('body_timeout', `${this.#length} bytes in ${this.#limits.timeoutMs} ms`)
 
   #refuse(code: Refusal['code'], detail: string): void {
     this.#fail(new Refusal(code, { detail }))
   }
 
   #fail(refusal: Refusal): void {
+    const onError = this.#onError
     this.unpipe()
     // Keeps a listener: the stream may still fail, and an unhandled 'error' event ends the process.
     if (!this.#stream.destroyed) this.#stream.on('error', () => {})
-    this.#collector['error']?.(refusal)
+    onError?.(refusal)
   }
+
+  /** Gives up the collector's listeners as well, because the stream may live on with its own. */
+  #finish(): void {
+    this.#isOver = true
+    this.#timeout.cancel()
+    if (this.#counted > 0) this.#limits.reading?.remove(this.#counted)
+    this.#counted = 0
+    this.#onData = this.#onEnd = this.#onError = undefined
+  }
+}
+
+/** An unread Fetch stream around this one pauses it once its own buffer is full. */
+function goOn(this: IncomingMessage): void {
+  this.resume()
 }

@@ -13,15 +13,15 @@ const CODES: Readonly<Record<string, RefusalCode>> = {
 }
 
 /** Collects all bytes of a body on Node. Never rejects. */
-export async function collectBody(
+export function collectBody(
   body: BodyGuard | NodeJS.ReadableStream,
   options: { readonly limit: number; readonly length: number | null },
 ): Promise<Uint8Array | Refusal> {
-  try {
-    return await getRawBody(body as NodeJS.ReadableStream, options)
-  } catch (cause) {
-    if (cause instanceof Refusal) return cause
-    const { type, message } = cause as RawBodyError
-    return new Refusal(CODES[type] ?? 'body_unavailable', { detail: message, cause })
-  }
+  return getRawBody(body as NodeJS.ReadableStream, options).catch(toRefusal)
+}
+
+function toRefusal(cause: Refusal | RawBodyError): Refusal {
+  if (cause instanceof Refusal) return cause
+  const { type, message } = cause
+  return new Refusal(CODES[type] ?? 'body_unavailable', { detail: message, cause })
 }

@@ -50,10 +50,8 @@ export function readRawBody(request: IncomingMessage, limits: BodyLimits): Retur
 }
 
 function readOnce(request: IncomingMessage, limits: BodyLimits): ReturnType<ReadBody> {
-  for (const name of ['rawBody', 'body'] as const) {
-    const kept = readKept(request, name)
-    if (kept !== undefined && isBytes(kept)) return kept
-  }
+  const kept = keptBytes(request, 'rawBody') ?? keptBytes(request, 'body')
+  if (kept !== undefined) return kept
   if (request.readableDidRead || request.readableEnded)
     return new Refusal('body_unavailable', { detail: CONSUMED })
   if (typeof request.readableEncoding === 'string')
@@ -65,13 +63,14 @@ function readOnce(request: IncomingMessage, limits: BodyLimits): ReturnType<Read
 }
 
 /**
- * Reads a body kept on the request. A host's getter may throw: Vercel's parses the body, and fails for any that is not
- * JSON.
+ * Returns the bytes kept on the request, if there are any. A host's getter may throw: Vercel's parses the body, and fails
+ * for any that is not JSON.
  */
-function readKept(request: object, name: 'rawBody' | 'body'): unknown {
+function keptBytes(request: object, name: 'rawBody' | 'body'): Uint8Array | undefined {
   try {
     // A type that extends IncomingMessage would clash with @koa/bodyparser, which declares both properties on it.
-    return (request as Partial<Record<typeof name, unknown>>)[name]
+    const kept = (request as Partial<Record<typeof name, unknown>>)[name]
+    return kept !== undefined && isBytes(kept) ? kept : undefined
   } catch {
     return undefined
   }
@@ -97,8 +96,10 @@ function timeoutsOf(ms: number): Timeouts {
  */
 function declaredLength({ headers }: Partial<IncomingMessage>): number | null {
   const declared = headers?.['content-length']
-  return declared !== undefined && /^\d+$/.test(declared) ? Number(declared) : null
+  return declared !== undefined && LENGTH.test(declared) ? Number(declared) : null
 }
+
+const LENGTH = /^\d+$/
 
 const CONSUMED =
   'something read the body first, usually app.use(express.json()) or a hook. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
