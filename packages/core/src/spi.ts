@@ -36,7 +36,7 @@ export type {
   StoreNotice,
 } from './inbox/dedupe-store.ts'
 export { eventKey, eventRef } from './inbox/delivery.ts'
-export { PauseLog, type PauseLogParts, sortedPauses } from './inbox/handling.ts'
+export { PauseLog, type PauseLogParts, pausedType, sortedPauses } from './inbox/handling.ts'
 export type {
   AttemptResult,
   DeadLetterStore,

@@ -14,7 +14,7 @@ import {
   type ProcessingPolicy,
   settlesWithin,
 } from '@ackhook/core/spi'
-import { ReadyQueue } from '../../../packages/core/src/inbox/memory/queueing-scheduler.ts'
+import { ReadyQueue } from '../../../packages/core/src/inbox/memory/ready-queue.ts'
 import type { DiskHandle } from './disk.ts'
 import { acceptedLine, applyLine, type Line, type Row, type Rows } from './file-rows.ts'
 
@@ -23,6 +23,8 @@ const PAGE_BYTES = 4_194_304
 
 interface Entry {
   readonly delivery: Delivery
+  /** Attempts begun. */
+  attempts: number
 }
 
 interface Held {
@@ -44,7 +46,7 @@ export class FileInbox implements Inbox {
   protected readonly timers = new Set<ReturnType<typeof setTimeout>>()
   protected isClosed = false
   #process: ProcessEvent | undefined
-  #ready = new ReadyQueue<Entry>()
+  #ready = new ReadyQueue<Entry>({ concurrency: 16 })
   #last: Promise<unknown> = Promise.resolve()
   #pumping = false
 
@@ -236,12 +238,12 @@ export class FileInbox implements Inbox {
 
   protected enqueue(row: Row): void {
     if ((this.policy?.concurrency ?? 0) === 0) return
-    this.later(this.delayOf(row), () => this.push({ delivery: row.delivery }))
+    this.later(this.delayOf(row), () => this.push({ delivery: row.delivery, attempts: 0 }))
   }
 
   /** Lets an event that has begun hold its key. */
   protected hold({ delivery }: Row): Entry {
-    const entry = { delivery }
+    const entry = { delivery, attempts: 0 }
     this.#ready.push(entry)
     this.#ready.shift()
     return entry

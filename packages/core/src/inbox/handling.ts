@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { show } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -49,9 +51,20 @@ export function sortedPauses(paused: readonly PausedHandling[]): readonly Paused
   })
 }
 
+/** Checks the argument of {@link HandlingControl.pause}. Throws `ConfigurationError` unless it is one type, or absent. */
+export function pausedType(type: unknown): string | undefined {
+  if (type === undefined || (typeof type === 'string' && type !== '' && !type.includes('*'))) return type
+  throw new ConfigurationError(
+    'type',
+    `must be one exact type such as 'conversation.resolved', or left out for all of them; got ${show(type)}`,
+  )
+}
+
 export interface PauseLogParts {
   readonly logger: Logger
   readonly observe: (observation: Observation) => void
+  /** What ends a pause, for the log. Default: the command `ackhook inbox resume`. */
+  readonly resumeBy?: (type: string | undefined) => string
 }
 
 /** Logs and observes each pause, and its end, once in each process. */
@@ -75,8 +88,8 @@ export class PauseLog {
     const { type, since } = one
     this.#told.set(type, one)
     const what = type === undefined ? 'all events' : `'${type}' events`
-    const command = `ackhook inbox resume ${type ?? '--all'}`
-    const message = `Handling of ${what} has been paused since ${new Date(since).toISOString()}: they are accepted, and wait. '${command}' ends the pause.`
+    const { resumeBy = commandFor } = this.#parts
+    const message = `Handling of ${what} has been paused since ${new Date(since).toISOString()}: they are accepted, and wait. '${resumeBy(type)}' ends the pause.`
     this.#parts.observe({ kind: 'notice', code: 'handling_paused', message })
     this.#parts.logger.warn({ code: 'handling_paused', type, since }, message)
   }
@@ -87,4 +100,8 @@ export class PauseLog {
     this.#parts.observe({ kind: 'notice', code: 'handling_resumed', message })
     this.#parts.logger.info({ code: 'handling_resumed', type }, message)
   }
+}
+
+function commandFor(type: string | undefined): string {
+  return `ackhook inbox resume ${type ?? '--all'}`
 }

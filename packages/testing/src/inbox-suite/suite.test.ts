@@ -12,6 +12,9 @@ const EVERYTHING = {
   browse: true,
   counts: true,
   many: true,
+  pauses: true,
+  pausesTypes: true,
+  sharesSlots: true,
 }
 const HOOKS: InboxHooks = {
   crash: () => ({ inbox: memoryInbox(), kill() {} }),
@@ -45,7 +48,7 @@ describe('the inbox suite', () => {
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { ...NOTHING, serialize: true, forgets: true, browse: true, counts: true }
+  const capabilities = { ...EVERYTHING, survives: false, shared: false, many: false }
   const openSmall = (bytes: number) => ({
     createInbox() {
       const inbox = memoryInbox()

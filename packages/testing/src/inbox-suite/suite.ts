@@ -8,10 +8,12 @@ import { deadLetterCases } from './cases/dead-letters.ts'
 import { drainCases } from './cases/drain.ts'
 import { durabilityCases } from './cases/durability.ts'
 import { failureCases } from './cases/failures.ts'
+import { fairnessCases } from './cases/fairness.ts'
 import { forgetCases } from './cases/forget.ts'
 import { manyCases } from './cases/many.ts'
 import { orderCases } from './cases/order.ts'
 import { pageCases } from './cases/pages.ts'
+import { pausingCases } from './cases/pausing.ts'
 import { processingCases } from './cases/processing.ts'
 import { reopenCases } from './cases/reopening.ts'
 import { roomCases } from './cases/room.ts'
@@ -36,6 +38,8 @@ const CASES = [
   ...failureCases,
   ...clockCases,
   ...takingCases,
+  ...pausingCases,
+  ...fairnessCases,
 ]
 const SMALL_BYTES = 1_048_576
 

@@ -17,6 +17,12 @@ export interface InboxCapabilities {
   readonly counts?: boolean | undefined
   /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
   readonly many?: boolean | undefined
+  /** Pauses and resumes handling (`handling`). */
+  readonly pauses?: boolean | undefined
+  /** Pauses that of single types too. */
+  readonly pausesTypes?: boolean | undefined
+  /** Shares its slots among groups, and between first attempts and retries (`sharesSlots`). */
+  readonly sharesSlots?: boolean | undefined
 }
 
 /** Place for one case's events: a file, a queue, a process. Empty at first. */

@@ -4,7 +4,7 @@ import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import type { Claim } from '../dedupe-store.ts'
 import type { Delivery } from '../delivery.ts'
 import { keepAlive } from '../keep-alive.ts'
-import { abandon, finish, keepDeadLetter, release } from './completion.ts'
+import { abandon, finish, keepDeadLetter, PAUSED, release } from './completion.ts'
 import { Entry, toStoredFingerprint } from './entry.ts'
 import type { State } from './state.ts'
 
@@ -29,6 +29,8 @@ export function accept(state: State, delivery: Delivery): MaybePromise<AcceptRes
   const weight = weigh(delivery, policy.capacityBytes)
   const full = entries.size >= policy.capacity ? ACCEPT_RESULTS.full : makeRoom(state, delivery.key, weight)
   if (full !== undefined) return answerHandled(state, delivery) ?? full
+  if (state.pauses.isAny && policy.acknowledge === 'after-processing' && state.pauses.covers(delivery.type))
+    return answerHandled(state, delivery) ?? PAUSED
   const kept = state.weight > PARSED_WEIGHT ? { ...delivery, event: undefined } : delivery
   const entry = new Entry(kept, leases?.create(delivery.key), weight, state.sequence++)
   const refusal = scheduler.reserve?.(entry)

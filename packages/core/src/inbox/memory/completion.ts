@@ -1,5 +1,6 @@
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
+import type { AcceptResult } from '../accept-result.ts'
 import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
 import type { MinuteCount } from '../browse.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
@@ -104,6 +105,20 @@ function giveBack(state: State, entry: Entry): void {
   else {
     const cause = new Error('the lease on this event could not be renewed')
     entry.reply({ outcome: 'unavailable', code: 'store_unavailable', cause })
+    void release(state, entry)
+  }
+}
+
+/** Its sender keeps an event that is acknowledged only after its handlers, which cannot begin. */
+export const PAUSED: AcceptResult = { outcome: 'full', detail: 'handling is paused' }
+
+/** Returns the events to their senders whose requests would wait for the end of a pause. */
+export function giveBackPaused(state: State): void {
+  for (const entry of [...state.entries.values()]) {
+    const { reply, phase, attempt, delivery } = entry
+    if (reply === undefined || phase !== 'held' || attempt !== undefined) continue
+    if (!state.pauses.covers(delivery.type)) continue
+    reply(PAUSED)
     void release(state, entry)
   }
 }

@@ -15,6 +15,7 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   state.recordRetries.drain(timeoutMs)
   // A failed event goes back to its sender with 'after-processing'; the sender then retries.
   if (policy.acknowledge === 'immediately') state.limit.lastStartAt = performance.now() + timeoutMs
+  endPauses(state)
   for (const entry of entries.values()) if (entry.retryTimer !== undefined) scheduler.enqueue(entry)
   if (entries.size > 0) await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), timeoutMs)
   leases?.stop()
@@ -31,6 +32,21 @@ export async function drain(state: State, timeoutMs: number): Promise<DrainRepor
   if (entries.size > 0)
     await settlesWithin(new Promise<void>(resolve => (state.onIdle = resolve)), LAST_RECORDS_MS)
   return { lost: lost.length }
+}
+
+/** Runs what a pause has held back: it would be lost with the process. */
+function endPauses({ pauses, entries, scheduler, policy }: State): void {
+  if (!pauses.isAny) return
+  const held = [...entries.values()].filter(
+    ({ attempt, delivery }) => attempt === undefined && pauses.covers(delivery.type),
+  ).length
+  pauses.end(undefined)
+  if (held > 0)
+    policy.logger.warn(
+      { code: 'pause_ended_by_drain', events: held },
+      `Handling was paused, and the drain ends that: ${held} waiting events run now, because they would be lost with this process. A durable inbox keeps them, and the pause.`,
+    )
+  scheduler.resumed?.()
 }
 
 function namesOf(ids: readonly string[]): string {

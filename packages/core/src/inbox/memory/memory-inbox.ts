@@ -1,22 +1,24 @@
 import { platform } from '#platform'
-import { createScheduler } from '#scheduler'
+import { CANNOT_QUEUE, createScheduler } from '#scheduler'
 import { ConfigurationError } from '../../errors/errors.ts'
 import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseNull, refuseUnknownNames } from '../../lib/check-option.ts'
 import { copyBody } from '../../lib/copy-body.ts'
 import { durationMs } from '../../lib/duration.ts'
 import { type DedupeStore, isStore } from '../dedupe-store.ts'
+import { PauseLog } from '../handling.ts'
 import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
 import { RecordRetries } from '../record-retries.ts'
 import { accept, redrive } from './accepting.ts'
 import { BROWSING, browse } from './browsing.ts'
-import { applyResult, beginAttempt, loseLease, MinuteCounts } from './completion.ts'
+import { applyResult, beginAttempt, giveBackPaused, loseLease, MinuteCounts } from './completion.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import { drain, reportLoss } from './draining.ts'
 import type { Entry } from './entry.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
+import { controlOf, Pauses } from './pauses.ts'
 import { SeenIds } from './seen-ids.ts'
 import type { State } from './state.ts'
 
@@ -44,10 +46,21 @@ export interface MemoryInboxOptions {
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const deadLetters = new DeadLetterList()
   const minutes = new MinuteCounts()
-  const parts = { ...resolveOptions(options), deadLetters, minutes }
+  const pauses = new Pauses()
+  const parts = { ...resolveOptions(options), deadLetters, minutes, pauses }
   let state: State | undefined
+  let pauseLog: PauseLog | undefined
+  const pausesChanged = (): void => {
+    pauseLog?.see(pauses.list())
+    if (state === undefined) return
+    giveBackPaused(state)
+    state.scheduler.resumed?.()
+  }
 
   return {
+    ...(CANNOT_QUEUE === undefined
+      ? { handling: controlOf(pauses, pausesChanged), sharesSlots: true as const }
+      : { cannotPause: CANNOT_QUEUE, cannotShareSlots: CANNOT_QUEUE }),
     accept(delivery) {
       if (state === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       if (state.isDraining) return { outcome: 'unavailable', code: 'inbox_unavailable', cause: CLOSED }
@@ -69,9 +82,11 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
         state = undefined
         throw error
       }
+      pauseLog = new PauseLog({ logger: policy.logger, observe: policy.observe, resumeBy })
+      pauseLog.see(pauses.list())
     },
     close: async timeoutMs => (state === undefined ? { lost: 0 } : drain(state, timeoutMs)),
-    stats: () => ({ ...statsOf(state), dead: deadLetters.size }),
+    stats: () => ({ ...statsOf(state), dead: deadLetters.size, ...pausesOf(pauses) }),
     deadLetters: {
       list: query => deadLetters.list(query).map(copyBody),
       get: key => deadLetters.get(key),
@@ -89,10 +104,15 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 }
 
 /** Parts of an inbox before it starts. */
-interface Parts extends Pick<State, 'deadLetters' | 'minutes'> {
+interface Parts extends Pick<State, 'deadLetters' | 'minutes' | 'pauses'> {
   readonly leaseMs: number
   /** The inbox's own ids, or the user's store. */
   readonly ids: DedupeStore | SeenIds
+}
+
+/** No command reaches this process's memory. */
+function resumeBy(type: string | undefined): string {
+  return `inbox.handling.resume(${type === undefined ? '' : `'${type}'`})`
 }
 
 const NOT_STARTED = 'start() must come before the first event'
@@ -118,7 +138,7 @@ function resolveOptions(options: MemoryInboxOptions): Pick<Parts, 'ids' | 'lease
 }
 
 function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy): State {
-  const { ids, leaseMs, deadLetters, minutes } = parts
+  const { ids, leaseMs, deadLetters, minutes, pauses } = parts
   const store = ids instanceof SeenIds ? ids : new GuardedStore(ids, policy.observe)
   const onLost = (entry: Entry): void => loseLease(state, entry)
   const entries = new Map<string, Entry>()
@@ -128,6 +148,7 @@ function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy):
     store,
     scheduler: createScheduler({
       policy,
+      pauses,
       run: entry => beginAttempt(state, entry),
       apply(result, entry) {
         try {
@@ -141,6 +162,7 @@ function createState(parts: Parts, run: ProcessEvent, policy: ProcessingPolicy):
     recordRetries: new RecordRetries(),
     deadLetters,
     minutes,
+    pauses,
     sequence: 0,
     entries,
     weight: 0,
@@ -165,11 +187,17 @@ function statsOf(state: State | undefined): Omit<InboxStats, 'dead'> {
     pending: Math.max(0, entries.size - active),
     active,
     oldestPendingMs: oldest === undefined ? 0 : performance.now() - oldest.acceptedAt,
-    ...waitsOf(entries.values()),
+    ...waitsOf(entries.values(), state.pauses),
   }
 }
 
-function waitsOf(entries: Iterable<Entry>): Pick<InboxStats, 'retrying' | 'oldestUntriedMs'> {
+function pausesOf(pauses: Pauses): Pick<InboxStats, 'paused' | 'pausedTypes'> {
+  if (!pauses.isAny) return {}
+  const pausedTypes = pauses.list().flatMap(({ type }) => type ?? [])
+  return { ...(pauses.coversAll && { paused: true }), ...(pausedTypes.length > 0 && { pausedTypes }) }
+}
+
+function waitsOf(entries: Iterable<Entry>, pauses: Pauses): Pick<InboxStats, 'retrying' | 'oldestUntriedMs'> {
   let retrying = 0
   let untried: Entry | undefined
   /** Keys whose first event has begun: the ones behind it wait for it, not for a slot. */
@@ -178,6 +206,7 @@ function waitsOf(entries: Iterable<Entry>): Pick<InboxStats, 'retrying' | 'oldes
     const key = entry.delivery.order?.key
     if (entry.retryTimer !== undefined) retrying++
     if (entry.attempts > 0 && key !== undefined) keys.add(key)
+    if (pauses.isAny && pauses.covers(entry.delivery.type)) continue
     if (entry.attempts === 0 && (key === undefined || !keys.has(key))) untried ??= entry
   }
   return { retrying, oldestUntriedMs: untried === undefined ? 0 : performance.now() - untried.acceptedAt }

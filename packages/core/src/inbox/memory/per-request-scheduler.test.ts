@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { createReceiver } from '../../receiver/create-receiver.ts'
 import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
@@ -204,4 +205,14 @@ it('warns once on Workers that handlers may end with the reply, even with waitUn
   expect(warn.mock.calls.map(([{ code }, text]) => [code, text.split(' may ')[0]])).toEqual([
     ['host_freezes', 'Cloudflare Workers'],
   ])
+})
+
+it('refuses pauses and shared slots with a reason: nothing queues here', () => {
+  const inbox = memoryInbox()
+  expect(inbox.handling).toBeUndefined()
+  expect(inbox.cannotPause).toMatch(/cannot queue.*cloudflareQueueInbox/)
+  const secret = 'a secret of some bytes'
+  expect(() => createReceiver({ secret, inbox, concurrency: { perType: 1 } })).toThrow(
+    /concurrency.perType.*cannot queue/,
+  )
 })

@@ -11,6 +11,10 @@ const NO_ROOM_MS = 100
 /** Delay after which the sender may repeat an event whose `serializeBy` key is taken. */
 const KEY_TAKEN_MS = 1000
 
+/** Reason for refusing pauses and shared slots. */
+export const CANNOT_QUEUE: string | undefined =
+  "on this runtime the inbox in memory cannot queue: an event runs within its own request, or stays with its sender. Use cloudflareQueueInbox, whose queue's delivery can be paused, and a receiver and queue for each group"
+
 export function createScheduler(parts: SchedulerParts): Scheduler {
   return new PerRequestScheduler(parts)
 }

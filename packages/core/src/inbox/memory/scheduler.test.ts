@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Entry } from './entry.ts'
+import { Pauses } from './pauses.ts'
 import { PerRequestScheduler } from './per-request-scheduler.ts'
 import { QueueingScheduler } from './queueing-scheduler.ts'
 
@@ -20,6 +21,7 @@ describe.each([QueueingScheduler, PerRequestScheduler])('%o', Scheduler => {
     const applied: [string, unknown][] = []
     const scheduler = new Scheduler({
       policy: { concurrency: 1, handlerTimeoutMs: 1000 },
+      pauses: new Pauses(),
       run: ({ delivery }) => (delivery.id === 'faulty' ? fail() : { outcome: 'completed' }),
       apply: (result, { delivery }) => applied.push([delivery.id, result]),
     })
@@ -37,6 +39,7 @@ it('yields to I/O between attempts that end at once', async () => {
   let runs = 0
   const scheduler = new QueueingScheduler({
     policy: { concurrency: 1, handlerTimeoutMs: 1000 },
+    pauses: new Pauses(),
     run() {
       runs++
       for (const end = performance.now() + 1; performance.now() < end; );

@@ -2,6 +2,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AcceptResult } from '../accept-result.ts'
 import type { ProcessingPolicy } from '../inbox.ts'
 import type { Ended, Entry } from './entry.ts'
+import type { Pauses } from './pauses.ts'
 
 /** Decides when attempts start. Owns the retry timer of an entry. */
 export interface Scheduler {
@@ -20,10 +21,13 @@ export interface Scheduler {
   enqueueAfter(entry: Entry, delayMs: number): void
   /** Forgets a finished entry. Harmless when repeated. */
   remove(entry: Entry): void
+  /** Starts what a pause has held back, after one has ended. Absent where nothing queues. */
+  resumed?(): void
 }
 
 export interface SchedulerParts {
-  readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'handlerTimeoutMs'>
+  readonly policy: Pick<ProcessingPolicy, 'concurrency' | 'groups' | 'handlerTimeoutMs'>
+  readonly pauses: Pick<Pauses, 'isAny' | 'coversAll' | 'covers'>
   /** Runs one attempt. Should neither throw nor reject; if it does, the event is attempted again. */
   readonly run: (entry: Entry) => MaybePromise<Ended>
   /** Called when an attempt has ended. Does not throw. */

@@ -5,6 +5,7 @@ import type { RecordRetries } from '../record-retries.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 import type { LeaseRenewal } from './lease-renewal.ts'
+import type { Pauses } from './pauses.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
@@ -19,6 +20,7 @@ export interface State {
   /** Absent if the store is the inbox's own: its leases are the entries. */
   readonly leases: LeaseRenewal | undefined
   readonly deadLetters: DeadLetterList
+  readonly pauses: Pauses
   /** Counts received and finished events by minute. */
   readonly minutes: {
     add(what: 'received' | 'handled' | 'deadLettered'): void
