@@ -11,7 +11,7 @@ const packageTests = ['{src,test}/**/*.test.ts', 'src/**/*.test-d.ts', 'test/**/
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb'],
+  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb', 'mariadb-install-db'],
   ignoreDependencies: [
     'turbo',
     '@arethetypeswrong/cli',
@@ -81,7 +81,7 @@ const config: KnipConfig = {
     'packages/cli': {
       entry: packageTests,
       project: packageSources,
-      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq', '@photostructure/sqlite'],
+      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq', '@ackhook/sql', '@photostructure/sqlite'],
     },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },

@@ -18,6 +18,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/fastify': ['webhooks', 'webhooksOf'],
   '@ackhook/hono': ['webhooks', 'webhooksOf'],
   '@ackhook/redis': ['redisStore'],
+  '@ackhook/sql': ['ddl', 'sqlStore'],
   '@ackhook/sqlite': ['sqliteInbox'],
   '@ackhook/bullmq': ['bullmqInbox'],
   '@ackhook/cloudflare': ['cloudflareQueueInbox', 'durableObjectStore', 'EventIds', 'toQueueHandler'],
@@ -101,6 +102,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core/node': ['fromNodeRequest', 'lingeringBody', 'readRawBody', 'writeReply'],
   '@ackhook/express': ['captureRawBody'],
   '@ackhook/client': ['ClientError'],
+  '@ackhook/sql': ['TABLES'],
   '@ackhook/testing': ['formatTimestamp', 'post'],
   '@ackhook/testing/adapter-suite': ['adapterSuiteOptions'],
   '@ackhook/testing/spi': [

@@ -11,6 +11,7 @@ it.each([
   ['`memoryInbox`', 'core/src/inbox/memory/memory-inbox.ts', 'MemoryInboxOptions'],
   ['`memoryStore`', 'core/src/inbox/memory/memory-store.ts', 'MemoryStoreOptions'],
   ['`redisStore`', 'redis/src/options.ts', 'RedisStoreOptions'],
+  ['`sqlStore`', 'sql/src/store/options.ts', 'SqlStoreOptions'],
   ['`sqliteInbox`', 'sqlite/src/options.ts', 'SqliteInboxOptions'],
   ['`bullmqInbox`', 'bullmq/src/options.ts', 'BullmqInboxOptions'],
   ['`sqsInbox`', 'sqs/src/sqs-inbox.ts', 'SqsInboxOptions'],

@@ -61,6 +61,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     replay: [...SHARED, 'delivery'],
     verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
+    sql: ['command', 'terminal'],
     conformance: [...SHARED, 'delivery'],
     'emulator/lib': SHARED,
     'emulator/deliveries': VERBS,
@@ -78,6 +79,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
       'replay',
       'verify',
       'inbox',
+      'sql',
       'emulator',
       'conformance',
     ],
@@ -137,6 +139,12 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   sqs: { '.': [] },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
+  sql: {
+    database: [],
+    schema: ['database'],
+    store: ['database', 'schema'],
+    '.': ['database', 'schema', 'store'],
+  },
   testing: {
     lib: [],
     requests: ['lib'],

@@ -55,4 +55,5 @@ const PACKAGES = {
   openssl: 'openssl',
   nginx: 'nginx',
   promtool: 'prometheus',
+  mariadbd: 'mariadb-server',
 } as const

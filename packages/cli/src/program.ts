@@ -8,6 +8,7 @@ import { openInbox } from './inbox/open-inbox.ts'
 import { listenCommand } from './listen/listen-command.ts'
 import { replayCommand } from './replay/replay-command.ts'
 import { sendCommand } from './send/send-command.ts'
+import { sqlCommand } from './sql/sql-command.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { verifyCommand } from './verify/verify-command.ts'
 
@@ -26,6 +27,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     .addCommand(replayCommand(terminal, finish))
     .addCommand(verifyCommand(terminal, finish))
     .addCommand(inboxCommand(terminal, finish, openInbox))
+    .addCommand(sqlCommand(terminal, finish))
     .addCommand(conformanceCommand(terminal, finish))
   routeOutput(program, terminal)
   return program

@@ -620,3 +620,17 @@ describe('the command line itself', () => {
     expect([nowhere.code, missing.code]).toEqual([2, 2])
   })
 })
+
+describe('ackhook sql', () => {
+  test.each(['postgres', 'mysql', 'sqlite'])('prints the tables for %s', async database => {
+    const { code, out } = await runCli(['sql', database])
+    expect(code).toBe(0)
+    expect(out.match(/^CREATE TABLE ackhook_\w+/gm)).toHaveLength(3)
+  })
+
+  test('refuses another database, with the ones that there are', async () => {
+    const { code, err } = await runCli(['sql', 'oracle'])
+    expect(code).toBe(2)
+    expect(err).toContain('postgres, mysql, sqlite')
+  })
+})

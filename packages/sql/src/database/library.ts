@@ -1,0 +1,72 @@
+import type { MaybePromise } from '@ackhook/core'
+import type { Dialect, Isolation, Query } from './dialect.ts'
+
+/** Settings of the transactions that this package opens. */
+export interface TransactionSettings {
+  readonly isolation: Isolation | undefined
+  /** Options of the library's own transaction call. */
+  readonly library: object | undefined
+  /** Milliseconds that the work may take, where the library ends a transaction itself. */
+  readonly limitMs: number
+}
+
+/** What this package knows about one database library. Its objects are recognized by their methods: no library is imported. */
+export interface Library {
+  /** As in 'a pg Pool'. */
+  readonly name: string
+  /** Recognizes databases, connections and transactions of this library. */
+  is(object: object): boolean
+  /** `undefined` if the object does not tell. */
+  dialectOf(object: object): Dialect | undefined
+  query(object: object, dialect: Dialect): Query
+  /** Why this object cannot open a transaction for each event. */
+  whyNoRoot?(object: object): string | undefined
+  /** Why this object is not an open transaction. */
+  whyNotOpen(object: object, query: Query): MaybePromise<string | undefined>
+  /** Runs `work` in a new transaction, and commits. */
+  transaction<R>(
+    root: object,
+    work: (tx: object) => Promise<R>,
+    settings: TransactionSettings,
+    dialect: Dialect,
+  ): Promise<R>
+  /** How many connections the object has at most, if that can be read. */
+  poolSize?(root: object): number | undefined
+  /** True if it may report a COMMIT that was rolled back. */
+  doubtsCommit?(root: object): boolean
+  /** True if all statements share one connection: then a statement outside waits for an open transaction. */
+  sharesConnection?(root: object, dialect: Dialect): boolean
+}
+
+/** Returns whether an object has these methods. */
+export function has(object: object, ...names: readonly string[]): boolean {
+  return names.every(name => typeof (object as Readonly<Record<string, unknown>>)[name] === 'function')
+}
+
+/** Runs `work` between BEGIN and COMMIT of a connection. A failed ROLLBACK is ignored: the connection is gone, and its work too. */
+export async function between<R>(
+  work: () => Promise<R>,
+  statements: { readonly commit: () => unknown; readonly rollback: () => unknown },
+): Promise<R> {
+  let result: R
+  try {
+    result = await work()
+  } catch (error) {
+    await Promise.resolve()
+      .then(statements.rollback)
+      .catch(() => {})
+    throw error
+  }
+  await statements.commit()
+  return result
+}
+
+/** Error for a transaction that the database rolled back although it was asked to commit. */
+export class RolledBack extends Error {
+  override readonly name = 'RolledBack'
+}
+
+/** PostgreSQL answers COMMIT with ROLLBACK if a statement has failed, which drivers report as success. */
+export function requireCommit(command: unknown): void {
+  if (command !== 'COMMIT') throw new RolledBack(`COMMIT was answered with ${String(command)}`)
+}

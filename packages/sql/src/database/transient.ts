@@ -1,0 +1,77 @@
+/** Codes by which a database says that it rolled a transaction back, and that the same one may succeed now. */
+const TRANSIENT: ReadonlySet<unknown> = new Set([
+  // PostgreSQL: serialization failure, deadlock.
+  '40001',
+  '40P01',
+  // MySQL: deadlock. MariaDB: a record has changed since the transaction read it.
+  'ER_LOCK_DEADLOCK',
+  1213,
+  'ER_CHECKREAD',
+  1020,
+  // Prisma: write conflict or deadlock.
+  'P2034',
+  'TransactionWriteConflict',
+  'SQLITE_BUSY',
+  'SQLITE_BUSY_SNAPSHOT',
+  'SQLITE_BUSY_RECOVERY',
+])
+
+/** Codes by which a claim says that another transaction holds the id: it does not wait for that. */
+const LOCKED: ReadonlySet<unknown> = new Set(['ER_LOCK_WAIT_TIMEOUT', 1205])
+
+const MISSING: ReadonlySet<unknown> = new Set([
+  '42P01',
+  '42703',
+  'ER_NO_SUCH_TABLE',
+  1146,
+  'ER_BAD_FIELD_ERROR',
+  1054,
+])
+
+/** Codes of SQLite in the number that `node:sqlite` reports: its lowest byte. */
+const SQLITE_BUSY = 5
+
+/** Returns whether the database itself asks to repeat the transaction. */
+export function isTransient(error: unknown): boolean {
+  return someError(error, one => codesOf(one).some(code => TRANSIENT.has(code)) || isBusySqlite(one))
+}
+
+export function isLocked(error: unknown): boolean {
+  return someError(error, one => codesOf(one).some(code => LOCKED.has(code)))
+}
+
+/** Returns whether a table or a column is missing. */
+export function isMissingTable(error: unknown): boolean {
+  return someError(
+    error,
+    one =>
+      codesOf(one).some(code => MISSING.has(code)) ||
+      /no such (?:table|column): /.test(String(one['message'])),
+  )
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function codesOf({ code, errno, sqlState, originalCode, kind }: Fields): readonly unknown[] {
+  return [code, errno, sqlState, originalCode, kind]
+}
+
+function isBusySqlite({ errcode, message }: Fields): boolean {
+  if (typeof errcode === 'number') return (errcode & 0xff) === SQLITE_BUSY
+  return typeof message === 'string' && /database is locked/.test(message)
+}
+
+/** Looks at an error, and at those that an ORM wrapped in it. */
+function someError(error: unknown, matches: (error: Fields) => boolean, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > 5) return false
+  const fields = error as Fields
+  if (matches(fields)) return true
+  const inner = [
+    fields['cause'],
+    fields['original'],
+    fields['driverError'],
+    fields['meta'],
+    fields['driverAdapterError'],
+  ]
+  return inner.some(one => someError(one, matches, depth + 1))
+}

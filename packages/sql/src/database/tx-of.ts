@@ -1,0 +1,31 @@
+import type { CustomDatabase } from './orms.ts'
+
+type Work<F> = F extends (work: (tx: infer Tx, ...rest: never[]) => never, ...rest: never[]) => unknown
+  ? Tx
+  : never
+type Any = (...args: never[]) => unknown
+
+/** What the library of a database object hands to the work of a transaction. `never` for an object that is not known. */
+export type TxOf<Db> = Db extends { $queryRawUnsafe: Any; $connect: Any; $transaction: infer F }
+  ? Work<F>
+  : Db extends { reserve(): Promise<infer Tx>; unsafe: Any }
+    ? Tx
+    : Db extends { execute: Any; getConnection(): Promise<infer Tx> }
+      ? Tx
+      : Db extends { totalCount: number; connect: { (): Promise<infer Tx>; (...rest: never[]): unknown } }
+        ? Tx
+        : Db extends { selectFrom: Any; transaction(): { execute: infer F } }
+          ? Work<F>
+          : Db extends { createQueryRunner: Any; manager: infer Tx }
+            ? Tx
+            : Db extends { raw: Any; client: unknown; transaction: infer F }
+              ? Work<F>
+              : Db extends { session: unknown; transaction: infer F }
+                ? Work<F>
+                : Db extends { waitReady: unknown; transaction: infer F }
+                  ? Work<F>
+                  : Db extends { prepare: Any; exec: Any }
+                    ? Db
+                    : Db extends CustomDatabase<infer Tx>
+                      ? Tx
+                      : never

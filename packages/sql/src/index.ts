@@ -1,0 +1,6 @@
+export type { Dialect, Isolation } from './database/dialect.ts'
+export type { CustomDatabase } from './database/orms.ts'
+export type { TxOf } from './database/tx-of.ts'
+export { ddl, TABLES } from './schema/ddl.ts'
+export type { SqlStoreOptions } from './store/options.ts'
+export { sqlStore } from './store/sql-store.ts'

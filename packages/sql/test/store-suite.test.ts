@@ -1,0 +1,102 @@
+import { ddl, sqlStore } from '@ackhook/sql'
+import { storeSuite } from '@ackhook/testing/store-suite'
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startHoldingProxy } from '../../../test/support/holding-proxy.ts'
+import { itUnlessLong } from '../../../test/support/in-full.ts'
+import { type Databases, onMariadb, onPostgres, onSqlite, openSqlite } from './databases.ts'
+
+const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
+
+describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
+  let databases: Databases
+  let address: string
+  let count = 0
+  beforeAll(async () => {
+    databases = await start()
+    address = await databases.create()
+  })
+  afterAll(() => databases.stop())
+
+  function open(at: string, timeout: '300ms' | '10s' = '10s') {
+    const [one, other] = [databases.open(at), databases.open(at)] as const
+    const prefix = `suite${count++}:`
+    return {
+      first: sqlStore(one.db, { prefix, timeout }),
+      second: sqlStore(other.db, { prefix, timeout }),
+      query: one.query,
+      prefix,
+      async close() {
+        await one.close()
+        await other.close()
+      },
+    }
+  }
+
+  const cases = storeSuite({
+    open: () => open(address),
+    async openFailing() {
+      if (name === 'SQLite') {
+        const blocker = openSqlite(address)
+        const target = open(address, '300ms')
+        return {
+          ...target,
+          fail: isFailing => blocker.exec(isFailing ? 'BEGIN IMMEDIATE' : 'ROLLBACK'),
+          async close() {
+            blocker.close()
+            await target.close()
+          },
+        }
+      }
+      const { hostname, port } = new URL(address)
+      const proxy = await startHoldingProxy(Number(port))
+      const target = open(address.replace(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`), '300ms')
+      return {
+        ...target,
+        fail: isFailing => (isFailing ? proxy.holdAfter(0) : proxy.release()),
+        async close() {
+          await target.close()
+          await proxy.stop()
+        },
+      }
+    },
+    openCounted() {
+      const target = open(address)
+      return {
+        ...target,
+        async count() {
+          const [row] = await target.query(
+            `SELECT count(*) AS n FROM ackhook_dedupe WHERE event_key LIKE '${target.prefix}%'`,
+          )
+          return Number(row?.['n'])
+        },
+      }
+    },
+  })
+  for (const { id, name: title, run } of cases)
+    itUnlessLong(id, ['store.time.exact'])(`${title} (${id})`, run)
+
+  test('runs every case but those of a limited store', () => {
+    expect([...new Set(cases.notRun.map(one => one.missing))]).toEqual(['openSmall'])
+  })
+})
+
+describe('sqlStore on PGlite', () => {
+  let pglite: PGlite
+  let count = 0
+  beforeAll(async () => {
+    pglite = await PGlite.create()
+    await pglite.exec(ddl('postgres'))
+  })
+  afterAll(() => pglite.close())
+
+  const cases = storeSuite({
+    open() {
+      const options = { prefix: `suite${count++}:`, timeout: '10s' } as const
+      return { first: sqlStore(pglite, options), second: sqlStore(pglite, options) }
+    },
+  })
+  // One connection in WebAssembly: of its own, only what differs from the server is interesting.
+  const long = ['store.time.exact', 'store.claim.race']
+  for (const { id, name, run } of cases) itUnlessLong(id, long)(`${name} (${id})`, run)
+})
