@@ -88,11 +88,20 @@ async function importModule(file: string, cwd: string): Promise<Readonly<Record<
   }
 }
 
+/** Time limit for the first reply, that of each case. */
+const REPLY_MS = 15_000
+
 /** Fails early if nothing responds: otherwise every case would fail for the same reason. */
-async function requireServer(url: string): Promise<void> {
+export async function requireServer(url: string, replyMs: number = REPLY_MS): Promise<void> {
+  const signal = AbortSignal.timeout(replyMs)
   try {
-    await fetch(url, { redirect: 'manual' })
+    const { body } = await fetch(url, { redirect: 'manual', signal })
+    await body?.cancel()
   } catch (cause) {
+    if (signal.aborted) {
+      const late = `nothing responds at ${url} within ${replyMs / 1000} s. Check the address, and what is between it and this machine.`
+      throw new UsageError(late, { cause })
+    }
     const { code, message } = Object((cause as Error).cause ?? cause) as NodeJS.ErrnoException
     const [fix = 'Start your receiver first.'] = hintsFor([{ error: code ?? message }], 'conformance')
     throw new UsageError(`nothing responds at ${url} (${printable(code ?? message)}). ${fix}`, { cause })

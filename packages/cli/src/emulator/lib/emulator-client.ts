@@ -5,6 +5,10 @@ const ROOT = '/_emulator/v1'
 /** Default address of an emulator. */
 export const DEFAULT_PORT = 4400
 const DEFAULT_ADDRESS = `http://localhost:${DEFAULT_PORT}`
+/** Time limit until the last byte of a reply. */
+const REPLY_MS = 30_000
+/** Longest time that the emulator itself may wait, in `POST /wait`. */
+const WAIT_MS = 60_000
 
 /** Error for a call that the emulator refuses. */
 export class EmulatorRefusal extends Error {
@@ -26,13 +30,21 @@ interface Input {
   readonly body?: object
 }
 
+interface EmulatorReply {
+  readonly status: number
+  readonly ok: boolean
+  readonly text: string
+}
+
 /** HTTP client of a running emulator. */
 export class EmulatorClient {
   readonly #address: string
   readonly #terminal: Terminal
+  readonly #replyMs: number
 
   /** Uses the address `at`, otherwise that in `ACKHOOK_EMULATOR`, otherwise the default port of this machine. */
-  constructor(at: string | undefined, terminal: Terminal) {
+  constructor(at: string | undefined, terminal: Terminal, replyMs: number = REPLY_MS) {
+    this.#replyMs = replyMs
     this.#address = (at ?? terminal.env['ACKHOOK_EMULATOR'] ?? DEFAULT_ADDRESS).replace(/\/+$/, '')
     this.#terminal = terminal
   }
@@ -51,8 +63,7 @@ export class EmulatorClient {
     const search = new URLSearchParams(Object.fromEntries(given))
     const full = ROOT + (search.size === 0 ? path : `${path}?${search}`)
     const reply = await this.#fetch(method, full, body && JSON.stringify(body))
-    const text = await reply.text()
-    const value = parse(text)
+    const value = parse(reply.text)
     if (reply.ok && (value !== undefined || reply.status === 204)) return value as T
     const { error } = Object(value) as { error?: { message?: string; field?: string } }
     if (error?.message === undefined) throw new UsageError(this.#noEmulator(`it returned ${reply.status}`))
@@ -68,9 +79,8 @@ export class EmulatorClient {
   async sendMessage(message: object): Promise<{ readonly status: number; readonly body: unknown }> {
     const token = this.#terminal.env['ACKHOOK_EMULATOR_TOKEN'] || 'any-key'
     const headers = { authorization: `Bearer ${token}` }
-    const reply = await this.#fetch('POST', '/v1/messages', JSON.stringify(message), headers)
-    const text = await reply.text()
-    return { status: reply.status, body: parse(text) ?? text }
+    const { status, text } = await this.#fetch('POST', '/v1/messages', JSON.stringify(message), headers)
+    return { status, body: parse(text) ?? text }
   }
 
   async #fetch(
@@ -78,16 +88,25 @@ export class EmulatorClient {
     path: string,
     body: string | undefined,
     more: Readonly<Record<string, string>> = {},
-  ): Promise<Response> {
+  ): Promise<EmulatorReply> {
     const { stop, env } = this.#terminal
+    const limitMs = this.#replyMs + (path === `${ROOT}/wait` ? WAIT_MS : 0)
+    const late = AbortSignal.timeout(limitMs)
+    const signal = AbortSignal.any([stop, late])
     try {
       const headers = { 'content-type': 'application/json', ...callHeaders(env), ...more }
-      return await fetch(this.#address + path, { method, headers, body: body ?? null, signal: stop })
+      const reply = await fetch(this.#address + path, { method, headers, body: body ?? null, signal })
+      return { status: reply.status, ok: reply.ok, text: await reply.text() }
     } catch (cause) {
       if (stop.aborted) throw cause
+      if (late.aborted) throw new UsageError(this.#silent(limitMs), { cause })
       const reason = (cause as Error).cause ?? cause
       throw new UsageError(this.#noEmulator((reason as { code?: string }).code ?? String(reason)), { cause })
     }
+  }
+
+  #silent(limitMs: number): string {
+    return `${this.#address} did not reply within ${limitMs / 1000} s. The call may still take effect. Check that an emulator runs there, and that the network passes its replies on`
   }
 
   #noEmulator(reason: string): string {

@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { ReplyReader, type WireReply } from './reply-reader.ts'
+import { ReplyReader, WAIT_MS, type WireReply } from './reply-reader.ts'
 
 /** A request as sent. Only `Host` and the header of `framing` are added. */
 export interface WireRequest {
@@ -32,7 +32,16 @@ export function openConnection(url: string): Promise<Connection> {
   const socket = isSecure ? connectTls({ ...place, servername }) : connect(place)
   const connection = new Connection(address, socket.setNoDelay(true))
   return new Promise((resolve, reject) => {
-    socket.once(isSecure ? 'secureConnect' : 'connect', () => resolve(connection)).once('error', reject)
+    const late = new Error(`no connection within ${WAIT_MS} ms`)
+    const timer = setTimeout(() => socket.destroy(late), WAIT_MS)
+    const open = (): void => {
+      clearTimeout(timer)
+      resolve(connection)
+    }
+    socket.once(isSecure ? 'secureConnect' : 'connect', open).once('error', error => {
+      clearTimeout(timer)
+      reject(error)
+    })
   })
 }
 

@@ -13,7 +13,8 @@ export interface WireReply {
 /** Error message if the connection ended without a reply. */
 export const CLOSED = 'the connection closed before a reply'
 
-const WAIT_MS = 15_000
+/** Time limit for a connection, and for each reply. */
+export const WAIT_MS = 15_000
 
 interface Head {
   readonly status: number
