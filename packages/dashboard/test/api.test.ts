@@ -174,6 +174,17 @@ it("a cursor from another list is the caller's mistake, not an outage", async ()
   expect([reply.status, ((await reply.json()) as Problem).error]).toEqual([400, 'invalid'])
 })
 
+it('an inbox that never settles gets 503 after twenty seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { call } = pagesOf({ inbox: { ...memoryInbox(), stats: () => new Promise(() => {}) } })
+  const calling = call('api/overview')
+  await vi.advanceTimersByTimeAsync(20_000)
+  const reply = await calling
+  expect(reply.status).toBe(503)
+  expect(await reply.json()).toMatchObject({ message: expect.stringMatching(/did not respond within 20 s/) })
+})
+
 describe('access control', () => {
   it.each([
     ['false', () => false as const, []],
@@ -196,6 +207,23 @@ describe('access control', () => {
       expect(warned.filter(code => code === 'authorize_failed')).toEqual(logged)
     },
   )
+
+  it('an authorize that never settles gets 503 after five seconds, and is logged once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { receiver, warned } = withLetters()
+    const { call } = pagesOf({ receiver, authorize: () => new Promise(() => {}) })
+    for (const path of ['', 'api/overview']) {
+      const calling = call(path)
+      await vi.advanceTimersByTimeAsync(5000)
+      const reply = await calling
+      expect([reply.status, await reply.json()]).toEqual([
+        503,
+        { error: 'authorize_timeout', message: "The dashboard's authorize did not respond within 5 s." },
+      ])
+    }
+    expect(warned.filter(code => code === 'authorize_failed')).toHaveLength(1)
+  })
 
   it('without a receiver, a mistake in authorize is printed on the console, without the returned value', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})

@@ -14,6 +14,8 @@ export interface StreamEvent {
 type Message = (StreamEvent & { readonly before: string | undefined }) | 'is it open?'
 
 const RETRY_MS = 1000
+/** Longest silence: the emulator writes something every 15 seconds. */
+const SILENCE_MS = 45_000
 
 /**
  * Shares one stream between all tabs of an origin, because a browser allows an origin six connections and an endless
@@ -58,19 +60,29 @@ export class OneStream {
   }
 
   /** Reads the stream until it ends, with `fetch` because an `EventSource` cannot send a token. */
-  async #lead(signal: AbortSignal): Promise<void> {
+  async #lead(hidden: AbortSignal): Promise<void> {
+    const ended = new AbortController()
+    const end = (): void => ended.abort()
+    hidden.addEventListener('abort', end)
+    let timer = setTimeout(end, SILENCE_MS)
+    const heard = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(end, SILENCE_MS)
+    }
     try {
       const resume = this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId }
       const headers = { ...authorization(), ...resume }
-      const reply = await fetch(addressOf('stream'), { headers, signal })
-      if (reply.ok && reply.body !== null) await this.#read(reply.body)
+      const reply = await fetch(addressOf('stream'), { headers, signal: ended.signal })
+      if (reply.ok && reply.body !== null) await this.#read(reply.body, heard)
     } finally {
+      clearTimeout(timer)
+      hidden.removeEventListener('abort', end)
       this.#isOpen = false
       this.#tell({ event: 'lost', id: this.#lastId ?? '', data: '{}' })
     }
   }
 
-  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+  async #read(body: ReadableStream<Uint8Array>, heard: () => void): Promise<void> {
     const reader = body
       .pipeThrough(new TextDecoderStream() as never)
       .getReader() as ReadableStreamDefaultReader<string>
@@ -78,6 +90,7 @@ export class OneStream {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
+      heard()
       const blocks = (text + value).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {

@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly onReply?: (headers: Headers) => void
 }
 
+/** Time limit until the last byte of a reply; longer than the server's own limit, whose message says more. */
+const REPLY_MS = 30_000
 const TOKEN = 'ackhook-token'
 
 /** Stores a token for this tab. */
@@ -39,24 +41,49 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
       value === undefined || value === '' ? [] : [[name, String(value)]],
     ),
   ).toString()
-  const reply = await fetch(search === '' ? path : `${path}?${search}`, {
-    method,
-    // A form on another site can send neither this header nor this content type.
-    headers: {
-      'x-ackhook': '1',
-      ...authorization(),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(signal !== undefined && { signal }),
-  }).catch((cause: unknown) => {
-    if (signal?.aborted === true) throw cause
-    throw new ApiError(0, 'The server does not respond.')
+  const address = search === '' ? path : `${path}?${search}`
+  const { reply, text } = await inTime(method, signal, async limit => {
+    const reply = await fetch(address, {
+      method,
+      // A form on another site can send neither this header nor this content type.
+      headers: {
+        'x-ackhook': '1',
+        ...authorization(),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: limit,
+    })
+    onReply?.(reply.headers)
+    return { reply, text: await reply.text() }
   })
-  onReply?.(reply.headers)
-  const text = await reply.text()
   if (!reply.ok) throw new ApiError(reply.status, messageOf(text) ?? `${reply.status} ${reply.statusText}`)
   return (text === '' ? undefined : JSON.parse(text)) as T
+}
+
+/** Ends `work` with the caller's signal or at the time limit, and says what is known about a missing reply. */
+async function inTime<T>(
+  method: string,
+  signal: AbortSignal | undefined,
+  work: (limit: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController()
+  const abort = (): void => limit.abort()
+  const timer = setTimeout(abort, REPLY_MS)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted === true) abort()
+  try {
+    return await work(limit.signal)
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause
+    const isLate = limit.signal.aborted
+    const more = isLate && method !== 'GET' ? ' The change may still be made.' : ''
+    const within = isLate ? `did not reply within ${REPLY_MS / 1000} seconds.${more}` : 'does not respond.'
+    throw new ApiError(0, `The server ${within}`)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
 }
 
 function messageOf(text: string): string | undefined {

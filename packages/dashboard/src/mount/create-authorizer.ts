@@ -1,10 +1,16 @@
-import { onceAMinute } from '@ackhook/core/spi'
+import { onceAMinute, withDeadline } from '@ackhook/core/spi'
 import type { Caller } from '../api/api.ts'
 import type { Authorization, ResolvedDashboard } from '../options/options.ts'
+import { ApiProblem } from '../protocol/problem.ts'
+
+/** Time limit for `authorize`. */
+const DEADLINE_MS = 5000
+const LATE = `did not respond within ${DEADLINE_MS / 1000} s`
+const TOO_LATE = new ApiProblem(503, 'authorize_timeout', `The dashboard's authorize ${LATE}.`)
 
 /**
- * Creates a function that calls `authorize` and returns the caller, or `undefined` to refuse. It never rejects. It logs
- * errors and wrong results, which would otherwise look like a visitor without rights.
+ * Creates a function that calls `authorize` and returns the caller, `undefined` to refuse, or the problem if it does not
+ * respond. It never rejects. It logs errors and wrong results, which would otherwise look like a visitor without rights.
  */
 export function createAuthorizer({
   authorize,
@@ -12,22 +18,26 @@ export function createAuthorizer({
 }: Pick<ResolvedDashboard, 'authorize' | 'logger'>): (
   request: Request,
   native: unknown,
-) => Promise<Caller | undefined> {
+) => Promise<Caller | ApiProblem | undefined> {
   const report = onceAMinute<{ reason: string; fields: object }>(({ reason, fields }, more) => {
-    const message = `The dashboard refused a request because authorize ${reason}${more}. It must return 'admin', 'read', false or { role, name }.`
+    const advice = reason === LATE ? '' : " It must return 'admin', 'read', false or { role, name }."
+    const message = `The dashboard refused a request because authorize ${reason}${more}.${advice}`
     logger.warn({ code: 'authorize_failed', ...fields }, message)
   })
   const warn = (reason: string, fields: object): void => report(reason, { reason, fields })
 
   return async (request, native) => {
     try {
-      const answer = await authorize(request, native)
+      const asked = Promise.resolve(authorize(request, native))
+      const answer = await withDeadline(asked, { operation: 'authorize', ms: DEADLINE_MS })
       const caller = toCaller(answer)
       if (caller === undefined && answer !== false) warn(`returned ${nameOf(answer)}`, {})
       return caller
     } catch (err) {
-      warn('failed', { err })
-      return undefined
+      const isLate = (err as Partial<Error> | undefined)?.name === 'DeadlineError'
+      if (isLate) warn(LATE, {})
+      else warn('failed', { err })
+      return isLate ? TOO_LATE : undefined
     }
   }
 }

@@ -1,4 +1,4 @@
-import { onceAMinute } from '@ackhook/core/spi'
+import { onceAMinute, withDeadline } from '@ackhook/core/spi'
 import { createApi, pathInApi } from '../api/api.ts'
 import { type DashboardOptions, resolveOptions } from '../options/options.ts'
 import { ApiProblem } from '../protocol/problem.ts'
@@ -17,6 +17,9 @@ export interface PageRequest {
   /** True if other middleware read the body and did not keep it. */
   readonly isConsumed: () => boolean
 }
+
+/** Time limit for a call of the API; shorter than the page's own, so that the page shows this reason. */
+const CALL_MS = 20_000
 
 /** Creates a function that replies to requests below the mount path. Throws `ConfigurationError` for a wrong option. */
 export function createPages<Native>(
@@ -46,11 +49,14 @@ export function createPages<Native>(
     const { pathname } = new URL(request.url)
     const caller = await callerOf(request, native)
     if (caller === undefined) return new Response('Forbidden', { status: 403 })
+    if (caller instanceof ApiProblem) return caller.toReply()
     if (pathInApi(pathname) === undefined) return pageOf(request, pathname)
     const refusal = refuseForeign(request, trusts)
     if (refusal !== undefined) return refuse(refusal)
     if (request.method === 'POST' && isConsumed()) return CONSUMED.toReply()
-    return api.fetch(request, { caller })
+    const called = Promise.resolve(api.fetch(request, { caller }))
+    // The inboxes have limits of their own; another may have none.
+    return withDeadline(called, { operation: 'inbox', ms: CALL_MS }).catch(() => INBOX_SILENT.toReply())
   }
 
   return async asked => {
@@ -61,6 +67,12 @@ export function createPages<Native>(
     return new Response(reply.body, { status: reply.status, headers })
   }
 }
+
+const INBOX_SILENT = new ApiProblem(
+  503,
+  'inbox_unavailable',
+  `The inbox did not respond within ${CALL_MS / 1000} s. A change may still be made.`,
+)
 
 const NOT_HERE = new ApiProblem(
   403,

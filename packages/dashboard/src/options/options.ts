@@ -15,8 +15,9 @@ export interface DashboardOptions<Native = unknown> {
   readonly inbox?: Inbox | undefined
   /**
    * Required. Decides for every request, including those for the page's files: `'admin'` may redrive and discard,
-   * `'read'` may look, and `false` gets 403. Any other result or an error counts as `false` and is logged once a minute:
-   * by the receiver's logger, or on the console if there is only an inbox.
+   * `'read'` may look, and `false` gets 403. Any other result or an error counts as `false`; without a result within five
+   * seconds the reply is 503. Both are logged once a minute: by the receiver's logger, or on the console if there is only
+   * an inbox.
    */
   readonly authorize: (request: Request, native: Native) => Authorization | Promise<Authorization>
   /**
