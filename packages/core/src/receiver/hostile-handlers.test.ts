@@ -83,6 +83,22 @@ const CHANGES: [string, (event: Record<string, unknown>) => unknown][] = [
   ['its prototype', event => Object.setPrototypeOf(event, revoked())],
 ]
 
+it('observers, subscribers and loggers that never settle hold up no reply, no handler and no drain', async () => {
+  const never = (): Promise<never> => new Promise(() => {})
+  const logger = { info: never, warn: never, error: never }
+  const { receiver, send } = watch({ observe: never, logger, retry: { attempts: 1 } })
+  receiver.subscribe(never)
+  let handled = 0
+  receiver.on('*', () => {
+    handled++
+    throw new NonRetryableError('no')
+  })
+  expect((await send()).status).toBe(202)
+  await vi.waitFor(async () => expect(await receiver.stats()).toMatchObject({ active: 0, dead: 1 }))
+  expect(handled).toBe(1)
+  expect(await receiver.close({ timeout: '1m' })).toEqual({ lost: 0 })
+})
+
 it.each(CHANGES)('a handler that changes %s has handled the event', async (_, change) => {
   const { receiver, send, seen } = watch()
   receiver.on('*', event => void change(event as WebhookEvent & Record<string, unknown>))
