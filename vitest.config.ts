@@ -1,28 +1,161 @@
 import { fileURLToPath } from 'node:url'
-import { configDefaults, defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 // Not 'import' nor 'default': Vitest hands these to Node, where they would spoil the require of every package.
 const conditions = ['ackhook-source', 'node']
-const core = new URL('packages/core/src/', import.meta.url)
-const webPlatform = fileURLToPath(new URL('platform/web/platform.ts', core))
-const webScheduler = fileURLToPath(new URL('inbox/memory/per-request-scheduler.ts', core))
-const webCollector = fileURLToPath(new URL('node/collect-without-raw-body.ts', core))
-const webEvaluation = fileURLToPath(new URL('receiver/no-evaluation.ts', core))
-/** Tests of what only that platform has. */
-const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
-/** Workers have `node:http` as well. */
-const ON_WEB_TOO = 'packages/core/src/node/to-node-handler.test.ts'
-/** Tests on the sources alone: they start no server, need no build and take seconds. */
-const UNIT = ['packages/*/src/**/*.test.ts', 'ui/src/**/*.test.ts', 'test/packaging/*.test.ts']
-const resolve = { conditions }
+const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 const patient = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // The limit of `expect.poll` is set here, and that of `vi.waitFor`, which no option reaches, in the file.
   expect: { poll: { timeout: 20_000 } },
-  setupFiles: fileURLToPath(new URL('test/support/patience.ts', import.meta.url)),
+  setupFiles: fileOf('test/support/patience.ts'),
 }
+/** Installs the servers that tests start, and builds what child processes load. */
+const withServers = {
+  runner: fileURLToPath(new URL('test/support/missing-program-runner.ts', import.meta.url)),
+  globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
+}
+
+/** Tests on the sources alone: they start no server, need no build and take seconds. */
+const UNIT = ['packages/*/src/**/*.test.ts', 'ui/src/**/*.test.ts', 'test/packaging/*.test.ts']
+/** Tests of what only the platform of Workers has. */
+const ON_WEB = 'packages/core/src/inbox/memory/per-request-scheduler.test.ts'
+/** Workers have `node:http` as well. */
+const ON_WEB_TOO = 'packages/core/src/node/to-node-handler.test.ts'
+
+/**
+ * Tests with servers, processes or a browser that `npm test` runs, in three minutes: each published suite once an engine,
+ * the vectors, the adapters, a journey through each page. A new file is left to `npm run test:all` unless it is named here.
+ */
+const FOR_PEOPLE = [
+  'packages/{cloudflare,client,express,testing}/test/*.test.ts',
+  'packages/core/test/{default-logger,exit,timeouts,two-copies}.test.ts',
+  'packages/bullmq/test/inbox-suite-{postgres,redis}.test.ts',
+  'packages/redis/test/store-suite.test.ts',
+  'packages/sql/test/store-suite*.test.ts',
+  'packages/sqlite/test/{close,letters,opening,order,outage,processes,stats,unreadable}.test.ts',
+  'packages/sqs/test/{fifo,lambda,worker}.test.ts',
+  'packages/cli/test/{cli,emulator,first-mistakes,inbox}.test.ts',
+  'packages/dashboard/test/{api,mounts,pages}.test.ts',
+  'packages/emulator/test/{delivery,determinism,endpoints,http-api,pages,security}.test.ts',
+  'test/conformance/*.test.ts',
+  'test/docs/{compile,deploying,errors,links,site}.test.ts',
+  'test/emulator/{client-round-trip,receivers}.test.ts',
+  'test/{property,vectors}/*.test.ts',
+  'test/shutdown/graceful-shutdown.test.ts',
+]
+
+/** Tests of `npm run test:all` that have a longer form for the fault run: see test/support/in-full.ts. */
+const LONGER = [
+  'packages/bullmq/test/{healing,many-queues,network,order,retention,taking}.test.ts',
+  'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
+  'packages/core/test/memory-bound.test.ts',
+  'packages/redis/test/{healing,replicas,store-suite}.test.ts',
+  'packages/sqs/test/worker.test.ts',
+  'packages/dashboard/test/{filters,page-states,pages,proxy}.test.ts',
+  'packages/emulator/test/{filters,page-states,pages}.test.ts',
+  'test/{conformance/adapters,docs/extending,emulator/memory,examples/examples}.test.ts',
+  'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
+]
+/** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */
+const HEAVY = ['nextjs', 'frameworks', 'peers', 'create'].map(name => `test/packaging/${name}.heavy.ts`)
+
+const WITH_SERVERS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
+const ELSEWHERE = [...UNIT, 'test/{runtimes,postgres,databases}/**', 'test/faults/**']
+
+/** Workers of a project that has a number of its own: such projects run one after the other. */
+let group = 0
+const alone = (maxWorkers: number) => ({ maxWorkers, sequence: { groupOrder: ++group } })
+
+function project(test: NonNullable<TestProjectInlineConfiguration['test']>): TestProjectInlineConfiguration {
+  return { resolve: { conditions }, ssr, test: { provide: { platform: 'node' }, ...patient, ...test } }
+}
+
+/** `npm test` runs the first three, `npm run test:all` the fourth as well. */
+const DAILY: TestProjectInlineConfiguration[] = [
+  // One process for all files of a worker: half of the time would go into starting one for each.
+  project({ name: 'unit', include: UNIT, isolate: false, exclude: [...configDefaults.exclude, ON_WEB] }),
+  {
+    // Vitest adds the condition `node` to any list, so the platform of Workers is named and not resolved.
+    resolve: {
+      conditions,
+      alias: {
+        '#platform': fileOf('packages/core/src/platform/web/platform.ts'),
+        '#scheduler': fileOf('packages/core/src/inbox/memory/per-request-scheduler.ts'),
+        '#collect-body': fileOf('packages/core/src/node/collect-without-raw-body.ts'),
+        '#evaluation': fileOf('packages/core/src/receiver/no-evaluation.ts'),
+      },
+    },
+    ssr,
+    test: {
+      name: 'web',
+      include: ['test/vectors/*.test.ts', ON_WEB, ON_WEB_TOO],
+      provide: { platform: 'web' },
+      ...patient,
+    },
+  },
+  project({ name: 'integration', include: FOR_PEOPLE, ...withServers }),
+  project({
+    name: 'rest',
+    include: WITH_SERVERS,
+    exclude: [...configDefaults.exclude, ...ELSEWHERE, ...FOR_PEOPLE],
+    ...withServers,
+  }),
+]
+
+/** Those with a script of their own, which names them by `--project`. */
+const BY_NAME: TestProjectInlineConfiguration[] = [
+  // The whole load of each fault, minutes of it. One at a time: each of them loads the machine by itself.
+  project({
+    name: 'faults',
+    include: ['test/faults/**/*.test.ts', ...LONGER],
+    env: { IN_FULL: '1' },
+    testTimeout: 900_000,
+    ...withServers,
+    ...alone(1),
+  }),
+  // Faulty stores, inboxes and adapters, each of which its suite must fail: the measure of the suites. Most of them wait
+  // for a lease or a retry. More at once would spoil the cases that measure time.
+  project({
+    name: 'mutants',
+    include: ['test/mutants/*.check.ts'],
+    maxConcurrency: 8,
+    testTimeout: 300_000,
+    ...alone(2),
+  }),
+  // Frameworks that call handlers in a way of their own, from a folder with its own lock file.
+  project({
+    name: 'frameworks',
+    include: ['test/frameworks/*.{check,test}.ts'],
+    globalSetup: 'test/support/build-packages.ts',
+    env: { ACKHOOK_FRAMEWORKS: 'installed' },
+    ...alone(5),
+  }),
+  // The built site in a browser.
+  project({ name: 'site', include: ['test/site/*.check.ts'], testTimeout: 240_000, ...alone(3) }),
+  // The packages that users get: tarballs, installed elsewhere.
+  ...[
+    ['packages', 'test/packaging/**/*.check.ts'] as const,
+    ...HEAVY.map(file => [nameOf(file), file] as const),
+  ].map(([name, include]) =>
+    project({
+      name,
+      include: [include],
+      globalSetup: ['test/packaging/pack.ts', 'test/support/install-services.ts'],
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      ...alone(2),
+    }),
+  ),
+]
+
+function nameOf(heavy: string): string {
+  return `packages-${/(\w+)\.heavy/.exec(heavy)?.[1]}`
+}
+
+const isNamed = process.argv.some(argument => argument.startsWith('--project'))
 
 export default defineConfig({
   test: {
@@ -34,53 +167,8 @@ export default defineConfig({
       exclude: ['**/*.test.ts', '**/*.test-d.ts', '**/index.ts'],
       thresholds: { branches: 95 },
     },
-    projects: [
-      {
-        resolve,
-        ssr,
-        test: {
-          name: 'unit',
-          include: UNIT,
-          // One process for all files of a worker: half of the time would go into starting one for each.
-          isolate: false,
-          exclude: [...configDefaults.exclude, ON_WEB],
-          provide: { platform: 'node' },
-          ...patient,
-        },
-      },
-      {
-        resolve,
-        ssr,
-        test: {
-          name: 'integration',
-          include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...UNIT, 'test/{runtimes,postgres}/**', 'test/faults/**'],
-          runner: fileURLToPath(new URL('test/support/missing-program-runner.ts', import.meta.url)),
-          globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
-          provide: { platform: 'node' },
-          ...patient,
-        },
-      },
-      {
-        // Vitest adds the condition `node` to any list, so the platform of Workers is named and not resolved.
-        resolve: {
-          conditions,
-          alias: {
-            '#platform': webPlatform,
-            '#scheduler': webScheduler,
-            '#collect-body': webCollector,
-            '#evaluation': webEvaluation,
-          },
-        },
-        ssr,
-        test: {
-          name: 'web',
-          include: ['test/vectors/*.test.ts', ON_WEB, ON_WEB_TOO],
-          provide: { platform: 'web' },
-          ...patient,
-        },
-      },
-    ],
+    // Without a name, a path is looked for in the daily ones alone, so that nothing runs twice.
+    projects: isNamed ? [...DAILY, ...BY_NAME] : DAILY,
   },
 })
 

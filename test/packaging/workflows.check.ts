@@ -5,9 +5,6 @@ import { type NewUser, newUser } from './new-user.ts'
 
 const FOLDER = `${ROOT}.github/workflows/`
 const files = readdirSync(FOLDER)
-const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
-  scripts: Record<string, string>
-}
 let user: NewUser
 beforeAll(async () => {
   user = await newUser(inject('registry'))
@@ -26,19 +23,6 @@ describe.each(files)('%s', file => {
   })
 })
 
-it('runs only scripts that exist', () => {
-  const texts = [...files.map(file => `${FOLDER}${file}`), `${ROOT}.ci/run`].map(file =>
-    readFileSync(file, 'utf8'),
-  )
-  const commands = texts.map(text => text.replace(/^ *#.*$/gm, ''))
-  const called = commands.flatMap(text =>
-    [...text.matchAll(/(?<![-/])\bnpm (?:run )?([\w:-]+)/g)].map(match => match[1]),
-  )
-  const ofNpm = ['ci', 'init', 'install', 'pack', 'publish', 'sbom', 'view']
-  expect(called.length).toBeGreaterThan(8)
-  for (const name of called) expect([...ofNpm, ...Object.keys(scripts)]).toContain(name)
-})
-
 describe.each(files)('%s', file => {
   const text = readFileSync(`${FOLDER}${file}`, 'utf8')
 
@@ -52,30 +36,5 @@ describe.each(files)('%s', file => {
     const count = (what: RegExp) => text.match(what)?.length ?? 0
     expect(count(/actions\/checkout@/g)).toBe(count(/persist-credentials: false/g))
     expect(text).toMatch(/^permissions:\n {2}contents: read\n(?! )/m)
-  })
-})
-
-describe('the release', () => {
-  const jobs = Object.fromEntries(
-    readFileSync(`${FOLDER}release.yml`, 'utf8')
-      .split(/^jobs:\n/m)[1]
-      ?.split(/^(?= {2}\w+:\n)/m)
-      .map(text => [/\w+/.exec(text)?.[0], text]) ?? [],
-  ) as Record<string, string>
-
-  it('checks and packs in a job that may only read', () => {
-    expect(jobs['pack']).not.toContain('permissions:')
-    expect(jobs['pack']).not.toContain('secrets.')
-    expect(jobs['pack']?.indexOf('run: .ci/run')).toBeGreaterThan(0)
-    expect(jobs['pack']?.indexOf('run: .ci/run')).toBeLessThan(jobs['pack']?.indexOf('npm pack') ?? 0)
-    expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toContain('npm ci\n')
-  })
-
-  it('publishes those tarballs in another job, behind an environment, which alone has an identity token', () => {
-    const withIdentity = Object.keys(jobs).filter(name => jobs[name]?.includes('id-token: write'))
-    expect(withIdentity).toEqual(['publish'])
-    expect(jobs['publish']).toMatch(/^ {4}environment: npm$/m)
-    expect(jobs['publish']).toMatch(/^ {4}needs: pack$/m)
-    expect(jobs['publish']).not.toMatch(/actions\/checkout|npm (ci|install|run)|NPM_TOKEN|contents: write/)
   })
 })
