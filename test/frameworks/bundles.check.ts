@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RedisServer, startRedis } from '../support/redis.ts'
+import { type SqsServer, startSqs } from '../support/sqs.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { load } from './load.ts'
 
@@ -23,10 +24,12 @@ afterAll(() => {
 })
 
 let redis: RedisServer
+let sqs: SqsServer
 beforeAll(async () => {
   redis = await startRedis()
+  sqs = await startSqs()
 })
-afterAll(() => redis.stop())
+afterAll(() => Promise.all([redis.stop(), sqs.stop()]))
 
 const endingOf = { esm: 'mjs', cjs: 'cjs' } as const
 
@@ -162,6 +165,17 @@ serve(createReceiver({ secret, store: redisStore(new Redis(process.env.REDIS_URL
 import { createReceiver } from '@ackhook/core'
 import { bullmqInbox } from '@ackhook/bullmq'
 serve(createReceiver({ secret, inbox: bullmqInbox({ connection: process.env.REDIS_URL }) }))`,
+  '@ackhook/sqs': `${DELIVER}${NODE}
+import { createReceiver, memoryStore } from '@ackhook/core'
+import { sqsInbox } from '@ackhook/sqs'
+import { SQSClient } from '@aws-sdk/client-sqs'
+const inbox = sqsInbox({
+  client: new SQSClient({ useQueueUrlAsEndpoint: false }),
+  queueUrl: process.env.QUEUE_URL,
+  deadLetters: process.env.DEAD_LETTERS_URL,
+  store: memoryStore(),
+})
+serve(createReceiver({ secret, inbox }))`,
 }
 
 const NO_THREAD = {
@@ -175,6 +189,7 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
     '@ackhook/fastify': /Dynamic require of "[\w:/]+" is not supported/,
     '@ackhook/redis': /Dynamic require of "[\w:/]+" is not supported/,
     '@ackhook/bullmq': /Dynamic require of "[\w:/]+" is not supported/,
+    '@ackhook/sqs': /Dynamic require of "[\w:/]+" is not supported/,
     ...NO_THREAD,
   },
   'esbuild, cjs': NO_THREAD,
@@ -208,7 +223,15 @@ describe.each(Object.entries(BUNDLERS))('a bundle by %s', (bundler, bundle) => {
 })
 
 async function outputOf(file: string, inboxFile: string): Promise<string> {
-  const env = { ...process.env, INBOX_FILE: inboxFile, REDIS_URL: redis.url, NODE_ENV: 'production' }
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production',
+    INBOX_FILE: inboxFile,
+    REDIS_URL: redis.url,
+    ...sqs.environment,
+    QUEUE_URL: await sqs.createQueue(),
+    DEAD_LETTERS_URL: await sqs.createQueue(),
+  }
   try {
     const { stdout, stderr } = await run(process.execPath, [file], { env, cwd: outside, timeout: 30_000 })
     return stdout + stderr

@@ -22,6 +22,8 @@ import { buildApp } from 'fauxqs'
 export interface SqsServer {
   readonly client: SQSClient
   readonly endpoint: string
+  /** Environment variables with which an `SQSClient` of another process finds it, with `useQueueUrlAsEndpoint: false`. */
+  readonly environment: Readonly<Record<string, string>>
   /** Creates a queue with a new name; FIFO if the name ends in `.fifo`. Returns its address. */
   createQueue(name?: string, attributes?: Record<string, string>): Promise<string>
   /** Recreates a queue that another server had at this address. */
@@ -52,6 +54,12 @@ export async function startSqs(port = 0): Promise<SqsServer> {
   return {
     client,
     endpoint,
+    environment: {
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'any',
+      AWS_SECRET_ACCESS_KEY: 'any',
+    },
     async createQueue(name = 'events', attributes = {}) {
       const [, base, fifo = ''] = /^(.*?)(\.fifo)?$/.exec(name) ?? []
       const kind = fifo === '' ? {} : { FifoQueue: 'true' }
