@@ -5,13 +5,20 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 
 const WORKERS = ['workerd', 'worker', 'browser', 'import']
+/** React Router's build for Workers also sets Node's condition. */
+const WORKERS_AND_NODE = ['workerd', 'worker', 'module', 'browser', 'node', 'import']
+const EDGE_AND_NODE = ['edge-light', 'node', 'import']
 /** Packages to bundle as Wrangler does: only the runtime's own modules are external. */
 const bundles = { '@ackhook/hono': 'webhooks', '@ackhook/core/node': 'toNodeHandler' }
 
-it.each(Object.entries(bundles))(
-  'a Worker bundle of %s has neither raw-body nor its dependencies, and no Node modules',
-  async (name, used) => {
-    const { code, modules } = await bundle(name, used, WORKERS)
+it.each(
+  Object.entries(bundles).flatMap(([name, used]) =>
+    [WORKERS, WORKERS_AND_NODE, EDGE_AND_NODE].map(conditions => [name, conditions, used] as const),
+  ),
+)(
+  'a Worker bundle of %s for %j has neither raw-body nor its dependencies, and no Node modules',
+  async (name, conditions, used) => {
+    const { code, modules } = await bundle(name, used, conditions)
     expect(modules.filter(path => /shared\/raw-body/.test(path))).toEqual([])
     expect(code).not.toMatch(/iconv|entity\.too\.large|\brequire\(|["']node:|async_hooks/)
     expect(code).toContain('body_timeout')
@@ -46,7 +53,7 @@ async function bundle(name: string, used: string, conditionNames: readonly strin
   const entry = `${ROOT}test/packaging/entry.mjs`
   const bundle = await rolldown({
     input: entry,
-    platform: conditionNames.includes('node') ? 'node' : 'browser',
+    platform: conditionNames[0] === 'node' ? 'node' : 'browser',
     resolve: { conditionNames: [...conditionNames] },
     plugins: [
       {
