@@ -487,7 +487,7 @@ describe('a lease', () => {
         return claims.length === 1 ? store.claim(key, token, options) : { outcome: 'full' }
       },
     }
-    const { send, consume, handler, kinds } = setup({}, { store: full, leaseMs: 30 })
+    const { send, consume, handler, kinds } = setup({}, { store: full, leaseMs: 600 })
     handler.mockImplementationOnce(() => vi.waitFor(() => expect(claims.length).toBeGreaterThan(2)))
     await send()
     expect(await consume(0)).toEqual({ outcome: 'done' })
