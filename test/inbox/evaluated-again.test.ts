@@ -127,6 +127,8 @@ it('the receiver of a module that Vite evaluates again takes over, and gets the 
     () => app.count(/^run edited 2/) > 0,
   )
   expect(app.count(AGAIN)).toBe(2)
+  // The events that waited then are not from an earlier run.
+  expect(app.lines.filter(line => line.startsWith('log inbox_resumed'))).toEqual([])
   const before = app.lines.length
   for (let i = 0; i < 20; i++) expect(await app.post(`evt_after_${i}`)).toBe(202)
   await vi.waitFor(() => expect(app.count(/^run edited 2 evt_after/)).toBe(20))

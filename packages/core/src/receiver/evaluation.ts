@@ -95,27 +95,28 @@ export class CreatedBy {
     return place && new CreatedBy(place, location, logger)
   }
 
-  /** Replaces the receiver of an earlier evaluation. In production it only warns. */
-  started<T extends Replaceable<T>>(receiver: T): void {
+  /** Replaces the receiver of an earlier evaluation, and returns whether it did. In production it only warns. */
+  started<T extends Replaceable<T>>(receiver: T): boolean {
     const { running } = registry()
     const earlier = running.get(this.#key)
     // Another evaluation may have started its receiver before this older one was needed.
-    if (earlier !== undefined && earlier.evaluation > this.#evaluation) return
+    if (earlier !== undefined && earlier.evaluation > this.#evaluation) return false
     running.set(this.#key, { evaluation: this.#evaluation, startedAt: Date.now(), receiver })
-    if (earlier === undefined || earlier.evaluation === this.#evaluation) return
+    if (earlier === undefined || earlier.evaluation === this.#evaluation) return false
     const evaluated = `${this.#file} was evaluated again, and has created another receiver on ${this.#location}.`
     const fields = { code: 'module_evaluated_again', file: this.#file }
     if (isProduction()) {
       const cost = 'Both run, each with the handlers of its evaluation. Load the module once.'
       this.#logger.warn(fields, `${evaluated} ${cost}`)
-      return
+      return false
     }
-    if (!earlier.receiver.handOver(receiver)) return
+    if (!earlier.receiver.handOver(receiver)) return false
     const seconds = Math.round((Date.now() - earlier.startedAt) / 1000)
     this.#logger.info(
       fields,
       `${evaluated} It takes over from the one started ${seconds} s ago, which drains.`,
     )
+    return true
   }
 
   /** Forgets a receiver that has been closed. */

@@ -148,9 +148,13 @@ export class Lifecycle implements Replaceable<Lifecycle> {
     try {
       claimInbox(inbox, this)
       await inbox.start(run, policy)
+      // What waits after a takeover is this run's own.
+      if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true) {
+        this.#parts.queue.started()
+        // The question leaves before the first delivery, which it would count.
+        await new Promise<void>(resolve => platform.afterReplies(resolve))
+      }
       this.#started = true
-      this.#parts.queue.started()
-      this.#parts.createdBy?.started(this)
     } catch (cause) {
       this.#hasFailed = true
       sharing.directory?.stop()
