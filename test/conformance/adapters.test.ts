@@ -1,11 +1,11 @@
-import type { Receiver, WebhookEvent } from '@ackhook/core'
 import {
   type AdapterTarget,
   type AwaitedResponse,
   adapterSuite,
   adapterSuiteOptions,
   type SuiteReceiverOptions,
-} from '@ackhook/testing/adapter-suite'
+} from '@ackhook/conformance/adapter'
+import type { Receiver, WebhookEvent } from '@ackhook/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inFull } from '../support/in-full.ts'
 import { DECLARED } from './declared.ts'

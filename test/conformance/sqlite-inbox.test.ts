@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inboxProcess, inboxSuite } from '@ackhook/conformance/inbox'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 

@@ -1,6 +1,6 @@
 import type { Observation } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
-import { exchange } from '../../packages/testing/src/adapter-suite/wire/connection.ts'
+import { exchange } from '../../packages/conformance/src/adapter/wire/connection.ts'
 import { bodyOf } from '../vectors/body-of.mjs'
 import { outcomeOf, type Vector, type VectorFile, vectorFiles } from '../vectors/vector-files.ts'
 import { startServer } from './servers.ts'

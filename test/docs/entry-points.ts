@@ -36,9 +36,9 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'signedRequest',
     'testReceiver',
   ],
-  '@ackhook/testing/adapter-suite': ['adapterSuite', 'serverSuite'],
-  '@ackhook/testing/store-suite': ['storeSuite'],
-  '@ackhook/testing/inbox-suite': ['inboxProcess', 'inboxSuite', 'makeDelivery', 'makePolicy', 'serveInbox'],
+  '@ackhook/conformance/adapter': ['adapterSuite', 'serverSuite'],
+  '@ackhook/conformance/store': ['storeSuite'],
+  '@ackhook/conformance/inbox': ['inboxProcess', 'inboxSuite', 'makeDelivery', 'makePolicy', 'serveInbox'],
 }
 
 /** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and results of the above. */
@@ -104,7 +104,8 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/client': ['ClientError'],
   '@ackhook/sql': ['TABLES'],
   '@ackhook/testing': ['formatTimestamp', 'post'],
-  '@ackhook/testing/adapter-suite': ['adapterSuiteOptions'],
+  '@ackhook/conformance': ['runCase'],
+  '@ackhook/conformance/adapter': ['adapterSuiteOptions'],
   '@ackhook/testing/spi': [
     'DELIVERY_NAMES',
     'codeOf',
@@ -114,7 +115,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'nextAttemptAt',
     'resolveDeliveryRules',
     'resolveFaults',
-    'runCase',
     'shuffleSome',
     'tapReceiver',
   ],

@@ -1,5 +1,5 @@
-import { runCase } from '@ackhook/testing/spi'
-import type { SuiteCase } from '@ackhook/testing/store-suite'
+import { runCase } from '@ackhook/conformance'
+import type { SuiteCase } from '@ackhook/conformance/store'
 import type { Mutant } from './mutant.ts'
 
 /** Time after which a case counts as hung: longer than any case takes, shorter than a patient test runner's limit. */

@@ -1,4 +1,4 @@
-import type { SuiteCase } from '@ackhook/testing/store-suite'
+import type { SuiteCase } from '@ackhook/conformance/store'
 
 /** A faulty implementation that its suite must fail. */
 export interface Mutant {

@@ -145,20 +145,24 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     store: ['database', 'schema'],
     '.': ['database', 'schema', 'store'],
   },
+  // Each suite and its cases share one target.
+  conformance: {
+    lib: [],
+    adapter: ['lib', 'adapter/cases', 'adapter/wire'],
+    'adapter/cases': ['lib', 'adapter', 'adapter/wire'],
+    'adapter/wire': ['adapter'],
+    inbox: ['lib', 'inbox/cases', 'inbox/process'],
+    'inbox/process': ['inbox'],
+    'inbox/cases': ['lib', 'inbox'],
+    store: ['lib', 'store/cases'],
+    'store/cases': ['lib', 'store'],
+    '.': ['lib'],
+  },
   testing: {
     lib: [],
     requests: ['lib'],
     sender: ['lib', 'requests'],
     receiver: ['lib', 'requests'],
-    // Each suite and its cases share one target and one set of expectations.
-    'adapter-suite': ['lib', 'adapter-suite/cases', 'adapter-suite/wire'],
-    'adapter-suite/cases': ['lib', 'requests', 'adapter-suite', 'adapter-suite/wire'],
-    'adapter-suite/wire': ['requests', 'adapter-suite'],
-    'inbox-suite': ['lib', 'inbox-suite/cases', 'inbox-suite/process'],
-    'inbox-suite/process': ['inbox-suite'],
-    'inbox-suite/cases': ['lib', 'requests', 'inbox-suite'],
-    'store-suite': ['lib', 'store-suite/cases'],
-    'store-suite/cases': ['lib', 'store-suite'],
     '.': ['lib', 'requests', 'sender', 'receiver'],
   },
 }

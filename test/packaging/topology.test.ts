@@ -11,8 +11,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // It only writes their names into a project.
   'create-ackhook': [],
   '@ackhook/testing': ['@ackhook/core'],
+  '@ackhook/conformance': ['@ackhook/core', '@ackhook/testing'],
   '@ackhook/emulator': ['@ackhook/core', '@ackhook/testing', '@ackhook/sqlite'],
-  ackhook: ['@ackhook/core', '@ackhook/dashboard', '@ackhook/emulator', '@ackhook/testing'],
+  ackhook: [
+    '@ackhook/conformance',
+    '@ackhook/core',
+    '@ackhook/dashboard',
+    '@ackhook/emulator',
+    '@ackhook/testing',
+  ],
 }
 /** Packages that a package of ours contains, see `scripts/bundle-core.mjs`. */
 const BUNDLED: Readonly<Record<string, readonly string[]>> = { '@ackhook/core': ['raw-body'] }

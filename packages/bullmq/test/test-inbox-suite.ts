@@ -1,4 +1,4 @@
-import { inboxProcess, inboxSuite } from '@ackhook/testing/inbox-suite'
+import { inboxProcess, inboxSuite } from '@ackhook/conformance/inbox'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type SwitchingProxy, startSwitchingProxy } from '../../../test/support/switching-proxy.ts'

@@ -1,5 +1,5 @@
 import { durableObjectStore, type EventIdsBinding } from '@ackhook/cloudflare'
-import { storeSuite } from '@ackhook/testing/store-suite'
+import { storeSuite } from '@ackhook/conformance/store'
 import type { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { itUnlessLong } from '../../../test/support/in-full.ts'

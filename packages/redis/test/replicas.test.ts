@@ -1,6 +1,6 @@
+import { storeSuite } from '@ackhook/conformance/store'
 import { createReceiver } from '@ackhook/core'
 import { redisStore } from '@ackhook/redis'
-import { storeSuite } from '@ackhook/testing/store-suite'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'

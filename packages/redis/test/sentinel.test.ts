@@ -1,5 +1,5 @@
+import { storeSuite } from '@ackhook/conformance/store'
 import { redisStore } from '@ackhook/redis'
-import { storeSuite } from '@ackhook/testing/store-suite'
 import { Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
+import { storeSuite } from '@ackhook/conformance/store'
 import { ddl, sqlStore } from '@ackhook/sql'
-import { storeSuite } from '@ackhook/testing/store-suite'
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startHoldingProxy } from '../../../test/support/holding-proxy.ts'

@@ -1,12 +1,10 @@
 /**
- * Parts for tools. {@link tapReceiver} watches a receiver's attempts, {@link runCase} runs a suite's case, and
- * {@link exchange} makes one request. The rest are parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of
+ * Parts for tools. {@link tapReceiver} watches a receiver's attempts, and {@link exchange} makes one request. The rest are parts of {@link createSender}, for tools with their own schedule: one attempt with its faults, and the time of
  * the next one. Changes here are announced like any other.
  *
  * @module
  */
 
-export { runCase } from './lib/run-case.ts'
 export { type TappedAttempt, tapReceiver } from './receiver/tap-receiver.ts'
 export { eventBytes } from './requests/event-bytes.ts'
 export type { FailedAttempt } from './sender/backoff.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
+import { adapterSuiteOptions } from '@ackhook/conformance/adapter'
 import type { WebhookReply, WebhookRequest } from '@ackhook/core'
-import { adapterSuiteOptions } from '@ackhook/testing/adapter-suite'
 import type { Mutants } from '../mutant.ts'
 import { adapterMutant } from './adapter-mutant.ts'
 import { type Options, SmallAdapter, type WaitUntil } from './small-adapter.ts'

@@ -1,4 +1,4 @@
-import { inboxSuite, type SuiteCase } from '@ackhook/testing/inbox-suite'
+import { inboxSuite, type SuiteCase } from '@ackhook/conformance/inbox'
 import type { Mutant } from '../mutant.ts'
 import { Disk } from './disk.ts'
 import type { FileInbox } from './file-inbox.ts'

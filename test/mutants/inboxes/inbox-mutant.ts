@@ -1,5 +1,5 @@
+import { inboxSuite, type SuiteCase } from '@ackhook/conformance/inbox'
 import { type Inbox, memoryInbox } from '@ackhook/core'
-import { inboxSuite, type SuiteCase } from '@ackhook/testing/inbox-suite'
 import type { Mutant } from '../mutant.ts'
 
 /** Makes an inbox faulty: the returned members replace those of the correct inbox. */

@@ -1,3 +1,4 @@
+import type { PathState } from '@ackhook/conformance/inbox'
 import { ConfigurationError, type DeadLetter, type Delivery, type Inbox } from '@ackhook/core'
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
@@ -16,7 +17,6 @@ import {
   type ProcessingPolicy,
   settlesWithin,
 } from '@ackhook/core/spi'
-import type { PathState } from '@ackhook/testing/inbox-suite'
 import type { Table, TableClient, TableRow } from './table.ts'
 
 const LEASE_MS = 500

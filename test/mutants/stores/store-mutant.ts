@@ -1,4 +1,4 @@
-import { type SuiteCase, storeSuite } from '@ackhook/testing/store-suite'
+import { type SuiteCase, storeSuite } from '@ackhook/conformance/store'
 import type { Mutant } from '../mutant.ts'
 import { Server, type SmallStore } from './small-store.ts'
 

@@ -1,5 +1,5 @@
+import type { SuiteCase } from '@ackhook/conformance/store'
 import { nearest } from '@ackhook/core/spi'
-import type { SuiteCase } from '@ackhook/testing/store-suite'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'

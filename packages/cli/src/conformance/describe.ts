@@ -1,5 +1,5 @@
+import type { SuiteCase } from '@ackhook/conformance/store'
 import { printable } from '@ackhook/core/spi'
-import type { SuiteCase } from '@ackhook/testing/store-suite'
 import { createPaint, type Paint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { wrap } from '../terminal/wrap.ts'

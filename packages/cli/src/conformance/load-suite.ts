@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type * as Adapters from '@ackhook/conformance/adapter'
+import type * as Inboxes from '@ackhook/conformance/inbox'
+import type * as Stores from '@ackhook/conformance/store'
 import { DOCS, printable } from '@ackhook/core/spi'
-import type * as Adapters from '@ackhook/testing/adapter-suite'
-import type * as Inboxes from '@ackhook/testing/inbox-suite'
-import type * as Stores from '@ackhook/testing/store-suite'
 import { loadFromProject } from '../command/load-from-project.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { hintsFor } from '../delivery/hints-for.ts'
@@ -43,7 +43,7 @@ async function serverCases(
   const secret = list ? '' : (await resolveSecrets(flags, terminal))[0]!.value
   if (!list) await requireServer(url)
   const serverSuite = await loadFromProject<typeof Adapters.serverSuite>(
-    '@ackhook/testing/adapter-suite',
+    '@ackhook/conformance/adapter',
     'serverSuite',
     terminal.cwd,
   )
@@ -62,14 +62,14 @@ async function moduleCases(
   if (missing !== undefined) throw new UsageError(`${file} must export ${missing}: see ${page}`)
   if (kind === 'store') {
     const suite = await loadFromProject<typeof Stores.storeSuite>(
-      '@ackhook/testing/store-suite',
+      '@ackhook/conformance/store',
       'storeSuite',
       cwd,
     )
     return suite(module as unknown as Stores.StoreSuiteOptions)
   }
   const suite = await loadFromProject<typeof Inboxes.inboxSuite>(
-    '@ackhook/testing/inbox-suite',
+    '@ackhook/conformance/inbox',
     'inboxSuite',
     cwd,
   )

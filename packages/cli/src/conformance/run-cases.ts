@@ -1,5 +1,5 @@
-import { runCase } from '@ackhook/testing/spi'
-import type { SuiteCase } from '@ackhook/testing/store-suite'
+import { runCase } from '@ackhook/conformance'
+import type { SuiteCase } from '@ackhook/conformance/store'
 
 export interface CaseResult {
   readonly id: string
