@@ -33,7 +33,7 @@ import { OutageLog } from './processing/outage-log.ts'
 import { QueueWorkers } from './processing/queue-workers.ts'
 import { QueueWatch } from './queues/queue-watch.ts'
 import { Pruner } from './retention/pruner.ts'
-import { checkStart, startError } from './start-check.ts'
+import { checkStart, startError, startWhenReady } from './start-check.ts'
 import { Stats } from './stats.ts'
 
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
@@ -122,13 +122,17 @@ class BullmqInbox {
   async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
     if (given.serialize && this.#options.engine.kind === 'redis')
       throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
+    await startWhenReady(START_MS, leftMs => this.#startOnce(work, given, leftMs))
+  }
+
+  async #startOnce(work: ProcessEvent, given: ProcessingPolicy, timeoutMs: number): Promise<void> {
     const policy = this.#untilShutDown(given)
     const engine = await this.open()
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
     const minutes = new MinuteCounter(minute => engine.board.count(minute))
     try {
-      await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), engine)
+      await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), timeoutMs, engine)
     } catch (cause) {
       // BullMQ keeps a failed start forever. A start that was merely slow must not take effect during the next one,
       // which has its own connections.
@@ -251,10 +255,10 @@ function locationOf({ queue, prefix }: ResolvedOptions): string {
 }
 
 /** Allows more time only for the creation of tables, which is rolled back if a start gives up. */
-async function withinStartTime(begun: Promise<void>, { migrating }: Engine): Promise<void> {
+async function withinStartTime(begun: Promise<void>, ms: number, { migrating }: Engine): Promise<void> {
   const operation = 'inbox.start'
-  if (migrating === undefined) return withDeadline(begun, { operation, ms: START_MS })
-  await withDeadline(Promise.race([begun, migrating]), { operation, ms: START_MS })
+  if (migrating === undefined) return withDeadline(begun, { operation, ms })
+  await withDeadline(Promise.race([begun, migrating]), { operation, ms })
   return withDeadline(begun, { operation, ms: MIGRATION_MS })
 }
 

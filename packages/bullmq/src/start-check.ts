@@ -4,6 +4,8 @@ import { describeError } from '@ackhook/core/spi'
 import type { Engine, PreparePolicy } from './engine/engine.ts'
 
 const RETRY_MS = 50
+/** Pause before a new attempt to reach a server that was not ready. */
+const NOT_READY_PAUSE_MS = 100
 /** ioredis' errors for a command whose connection is lost or being reopened. */
 const CONNECTION_LOST = /^MaxRetriesPerRequestError|Stream isn't writeable/
 
@@ -27,6 +29,46 @@ export async function checkStart(engine: Engine, timeoutMs: number, policy: Prep
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }
   }
+}
+
+/** Node's codes for a server that cannot be reached, and PostgreSQL's for one that starts, stops or is full. */
+const NOT_READY: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN'],
+  // A host that has no address yet, and a socket file that does not exist yet.
+  ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
+  ...['57P01', '57P02', '57P03', '53300'],
+])
+/** The errors of `pg` for a connection that ends, or is not made, without a code. */
+const ENDED = /^(?:Connection terminated|timeout e)/
+
+/**
+ * Starts an inbox, again and again for `timeoutMs`, while its server may be ready in a moment, as one that starts beside
+ * its application. The client for Redis waits for such a server by itself. A start that gives up rejects with the last
+ * reason that the server or the network gave.
+ */
+export async function startWhenReady(
+  timeoutMs: number,
+  start: (leftMs: number) => Promise<void>,
+): Promise<void> {
+  const endsAt = performance.now() + timeoutMs
+  let reason: unknown
+  for (;;) {
+    try {
+      return await start(endsAt - performance.now())
+    } catch (error) {
+      const isReason = mayBeReadySoon(Object(error).cause)
+      if (isReason) reason = error
+      const isSilence = Object(Object(error).cause).name === 'DeadlineError'
+      if (!isReason && !(isSilence && reason !== undefined)) throw error
+      if (performance.now() + NOT_READY_PAUSE_MS >= endsAt) throw reason
+    }
+    await new Promise(resolve => setTimeout(resolve, NOT_READY_PAUSE_MS))
+  }
+}
+
+function mayBeReadySoon(cause: unknown): boolean {
+  const { code, message } = Object(cause) as { readonly code?: unknown; readonly message?: unknown }
+  return NOT_READY.has(code) || ENDED.test(String(message))
 }
 
 /** Returns an error that says why BullMQ cannot start, and the fix if it is known. */

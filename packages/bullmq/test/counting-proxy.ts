@@ -1,11 +1,20 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Starts a proxy between a client and its server that counts the bytes from the server. */
-export async function startCountingProxy(targetPort: number) {
+/**
+ * Starts a proxy between a client and its server that counts the bytes from the server. It ends the first `refuses`
+ * connections at once, as in front of a server that is not ready.
+ */
+export async function startCountingProxy(targetPort: number, { refuses = 0 } = {}) {
   const sockets = new Set<Socket>()
   let received = 0
+  let refused = 0
   const server = createServer(client => {
+    if (refused < refuses) {
+      refused++
+      client.destroy()
+      return
+    }
     const upstream = connect(targetPort, '127.0.0.1')
     upstream.on('data', ({ length }) => {
       received += length
@@ -21,6 +30,7 @@ export async function startCountingProxy(targetPort: number) {
   return {
     port: (server.address() as AddressInfo).port,
     received: () => received,
+    refused: () => refused,
     async stop() {
       server.close()
       for (const socket of sockets) socket.destroy()

@@ -8,7 +8,8 @@ import { freePort } from '../../../test/support/free-port.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { eventBody, recordingLogger, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
-import { migrate } from './engines.ts'
+import { startCountingProxy } from './counting-proxy.ts'
+import { migrate, postgresEngine, redisEngine } from './engines.ts'
 import { unique, until } from './parts.ts'
 
 const PATIENT = { timeout: 120_000 }
@@ -360,6 +361,32 @@ test.for(ofPostgres)(
     await expect(receiver.start()).rejects.toThrow(message)
     expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(503)
     expect(logged().length).toBeGreaterThan(0)
+  },
+)
+
+test.concurrent.for([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)(
+  'a start waits for a %s that is not ready yet',
+  PATIENT,
+  async ([, start], { expect, onTestFinished: cleanup }) => {
+    const engine = await start()
+    cleanup(() => engine.stop())
+    const proxy = await startCountingProxy(engine.port, { refuses: 2 })
+    cleanup(() => proxy.stop())
+    const { receiver } = await receiving(engine.optionsAt(proxy.port), cleanup)
+    // A busy machine may need longer than a start allows.
+    const failures: string[] = []
+    const starts = async () =>
+      receiver.start().then(
+        () => true,
+        (error: Error) => void failures.push(error.message),
+      )
+    await until(starts)
+    expect(failures.filter(message => !message.includes('did not respond within'))).toEqual([])
+    expect(proxy.refused()).toBe(2)
+    expect((await receiver.handle(signedRequest(eventBody({})))).status).toBe(202)
   },
 )
 
