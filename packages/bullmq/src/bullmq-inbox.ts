@@ -25,7 +25,9 @@ import { cliPlace } from './cli-place.ts'
 import { createEngine } from './create-engine.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
+import type { InboxView } from './engine/event-board.ts'
 import { jobIdOf } from './engine/event-job.ts'
+import { createHandling, PauseWatch } from './handling.ts'
 import { NoticeWatch } from './notice-watch.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { MinuteCounter } from './processing/minute-counter.ts'
@@ -40,6 +42,8 @@ import { Stats } from './stats.ts'
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
 const CANNOT_SERIALIZE =
   "BullMQ on Redis cannot run a key's events one at a time, because it cannot end one and start the next in a single step; use bullmqInbox on PostgreSQL or sqliteInbox, or leave the option out and let handlers compare created_at"
+const CANNOT_SHARE_SLOTS =
+  'BullMQ hands events out in their order, whatever their group: write concurrency as a number, and give slow events a queue of their own, as in "Quick events beside slow ones" in the README of @ackhook/bullmq'
 const CLOSE_MS = 1000
 /** About ten round trips, perhaps to another continent or to a server that is waking up. */
 const START_MS = 5000
@@ -68,11 +72,13 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     defaultRetry: RETRY,
     defaultCapacity: 100_000,
     ...(resolved.engine.kind === 'redis' && { cannotSerialize: CANNOT_SERIALIZE }),
+    cannotShareSlots: CANNOT_SHARE_SLOTS,
     start: (work, policy) => inbox.start(work, policy),
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
     deadLetters: createDeadLetters(() => inbox.open()),
+    handling: createHandling((operation, question) => inbox.ask(operation, question)),
     forget: key => inbox.forget(key),
     browse: query => browse(() => inbox.open(), query),
     browsing: BROWSING[resolved.engine.kind],
@@ -93,6 +99,7 @@ class BullmqInbox {
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
   #notices: NoticeWatch | undefined
+  #pauses: PauseWatch | undefined
   #shuttingDown: Promise<void> | undefined
   /** Lasts from a start until its connections are closed. */
   #session = { isOver: false }
@@ -131,8 +138,9 @@ class BullmqInbox {
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
     const minutes = new MinuteCounter(minute => engine.board.count(minute))
+    const pauses = new PauseWatch(policy)
     try {
-      await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes }), timeoutMs, engine)
+      await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes, pauses }), timeoutMs, engine)
     } catch (cause) {
       // BullMQ keeps a failed start forever. A start that was merely slow must not take effect during the next one,
       // which has its own connections.
@@ -147,6 +155,9 @@ class BullmqInbox {
     this.#notices?.stop()
     this.#notices = new NoticeWatch(new QueueWatch(engine, policy), policy)
     this.#notices.start()
+    this.#pauses?.stop()
+    this.#pauses = pauses
+    pauses.start(engine)
   }
 
   accept(delivery: Delivery): MaybePromise<AcceptResult> {
@@ -156,29 +167,30 @@ class BullmqInbox {
   }
 
   forget(key: string): Promise<boolean> {
-    return this.#ask('forget', engine => engine.forget(jobIdOf(key)))
+    return this.ask('forget', engine => engine.forget(jobIdOf(key)))
   }
 
   processes(): Promise<readonly InboxProcess[]> {
-    return this.#ask('processes', async ({ board }) => (await board.read()).processes)
+    return this.ask('processes', async ({ board }) => (await board.read()).processes)
   }
 
   async stats(): Promise<InboxStats> {
-    await this.#ask('stats', async () => {})
+    await this.ask('stats', async () => {})
     return this.#stats!.read()
   }
 
   throughput(): Promise<readonly MinuteCount[]> {
-    return this.#ask('throughput', ({ board }) => board.minutes())
+    return this.ask('throughput', ({ board }) => board.minutes())
   }
 
-  #ask<T>(operation: string, question: (engine: Engine) => Promise<T>): Promise<T> {
+  ask<T>(operation: string, question: (engine: Engine) => Promise<T>): Promise<T> {
     return askEngine(() => this.open(), question, { operation, ms: ASK_MS })
   }
 
   async close(timeoutMs: number): Promise<DrainReport> {
     this.#closed = true
     this.#notices?.stop()
+    this.#pauses?.stop()
     const engine = await this.#opening?.catch(() => undefined)
     const worker = this.#worker
     this.#worker = undefined
@@ -193,13 +205,20 @@ class BullmqInbox {
     engine: Engine,
     work: ProcessEvent,
     policy: ProcessingPolicy,
-    { pruner, minutes }: { readonly pruner: Pruner; readonly minutes: MinuteCounter },
+    {
+      pruner,
+      minutes,
+      pauses,
+    }: { readonly pruner: Pruner; readonly minutes: MinuteCounter; readonly pauses: PauseWatch },
   ): Promise<void> {
     await checkStart(engine, START_MS, policy)
     const mustNotGoOn = () => this.#closed || this.#engine !== engine
     if (mustNotGoOn()) throw closedError()
     const counted = settlesWithin(this.stats(), COUNT_MS)
-    await shareHandlers(withReasons(engine), policy)
+    await shareHandlers(
+      withReasons(engine, view => pauses.see(view)),
+      policy,
+    )
     // A worker that begins after this start has failed would never be drained.
     if (mustNotGoOn()) throw closedError()
     const onError = (error: Error) => pruner.relieve(error)
@@ -237,15 +256,19 @@ class BullmqInbox {
   }
 }
 
-/** The engine's board. Core reports its failures. */
-function withReasons(engine: Engine): PresenceStore {
+/** The engine's board. Core reads it twice a second, and reports its failures. */
+function withReasons(engine: Engine, onView: (view: InboxView) => void): PresenceStore {
   const explained = <T>(answer: Promise<T>) =>
     answer.catch(error => {
       throw engine.reasonOf(error)
     })
   return {
     publish: async own => explained(Promise.resolve(engine.board.publish(own))),
-    read: async () => explained(Promise.resolve(engine.board.read())),
+    read: async () => {
+      const view = await explained(engine.board.read())
+      onView(view)
+      return view
+    },
   }
 }
 

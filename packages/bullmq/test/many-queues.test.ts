@@ -60,6 +60,24 @@ describe('many queues', { timeout: 120_000 }, () => {
     return pending + active === 0
   }
 
+  test('a pause holds in every queue, also in those of a process that uses more of them', async () => {
+    const queue = unique('q')
+    const first = await started(queue, 2, { concurrency: 0 })
+    expect([await first.handling?.pause(), await first.handling?.pause()]).toEqual([true, false])
+    const work = scripted(COMPLETED)
+    const more = await started(queue, 5, { work })
+    await accept(
+      more,
+      Array.from({ length: 20 }, () => aDelivery()),
+    )
+    expect(await more.stats()).toMatchObject({ paused: true, pending: 20, oldestUntriedMs: 0 })
+    expect(work.runs).toEqual([])
+    expect(await more.handling?.paused()).toHaveLength(1)
+    expect([await more.handling?.resume(), await more.handling?.resume()]).toEqual([true, false])
+    await until(() => work.runs.length === 20)
+    expect(await first.handling?.paused()).toEqual([])
+  })
+
   /** Returns the queue's keys on each node. */
   const keysOfNodes = async (queue: string): Promise<readonly (readonly string[])[]> =>
     Promise.all(client.nodes('master').map((node: Redis) => node.keys(`bull:{${queue}*`)))

@@ -13,6 +13,7 @@ const CAPABILITIES = {
   browse: true,
   counts: true,
   many: true,
+  pauses: true,
 }
 
 /** BullMQ's scripts and the keys of a started queue. */

@@ -6,6 +6,7 @@ import type { EventBoard, InboxBoard } from './event-board.ts'
 import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 import type { LeaseLimits } from './lease-limits.ts'
+import type { QueuePause } from './queue-pause.ts'
 
 /**
  * Outcome of locking a job again after its attempt lost the lock: `relocked` for this attempt; its end is already
@@ -66,7 +67,10 @@ export interface KnownJob extends Partial<Remembered> {
 export interface QueueCounts extends Pick<InboxStats, 'pending' | 'active' | 'dead' | 'paused'> {
   /** Jobs that wait for a later time. */
   readonly retrying: number
-  /** Time at which the oldest event was accepted that could run and never has, in milliseconds since the epoch. */
+  /**
+   * Time at which the oldest event was accepted that could run and never has, in milliseconds since the epoch. None could
+   * run while the queue is paused.
+   */
   readonly untriedAt: number | undefined
   /** Time at which the oldest unfinished event was accepted, in milliseconds since the epoch. */
   readonly oldestAt: number | undefined
@@ -157,6 +161,11 @@ export interface Engine {
   prune(bite: Bite): Promise<boolean>
   /** Returns whether the server is out of memory, so that pruning helps. */
   isFull(error: unknown): boolean
+  /** Pauses the handling of events. `false` if it is paused already. */
+  pause(): Promise<boolean>
+  /** Ends the pause, whoever made it. `false` if there is none. */
+  resume(): Promise<boolean>
+  paused(): Promise<QueuePause | undefined>
   /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
   /** Waits for calls that are pending on the server. */

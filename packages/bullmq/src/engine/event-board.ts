@@ -1,4 +1,5 @@
-import type { MinuteCount, PresenceStore } from '@ackhook/core/spi'
+import type { MinuteCount, PresenceStore, PresenceView } from '@ackhook/core/spi'
+import type { QueuePause } from './queue-pause.ts'
 
 /** Delay of an event, and the progress of its job, with the `routingToken` of its next attempt. */
 export interface Postponement {
@@ -6,8 +7,14 @@ export interface Postponement {
   readonly progress: string
 }
 
+export interface InboxView extends PresenceView {
+  readonly pause: QueuePause | undefined
+}
+
 /** Event types that the processes on one inbox handle, and their counts. */
 export interface InboxBoard extends PresenceStore {
+  /** Returns the pause of the queue too, since every process asks for this twice a second. */
+  read(): Promise<InboxView>
   /** Adds to a minute's counts. */
   count(minute: Required<MinuteCount>): Promise<void>
   /** Returns the counts of the last 60 minutes in which something happened, oldest first. */

@@ -1,5 +1,13 @@
-import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
-import { type EventBoard, KEEP_MINUTES_MS, type Postponement, STALE_MS } from '../engine/event-board.ts'
+import type { InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
+import {
+  type EventBoard,
+  type InboxView,
+  KEEP_MINUTES_MS,
+  type Postponement,
+  STALE_MS,
+} from '../engine/event-board.ts'
+import { readPause } from '../engine/queue-pause.ts'
+import { FORGET_PAUSE, PAUSE_COLUMNS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
 
 /**
@@ -26,9 +34,9 @@ VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4::float8 * interval
 ON CONFLICT (queue, id) DO UPDATE
 SET published = EXCLUDED.published, seen_at = EXCLUDED.seen_at, expires_at = EXCLUDED.expires_at`
 
-/** $1 queue. Returns at least one row, which has the count. */
+/** $1 queue. Returns at least one row, which has the count and the pause. */
 const READ = `
-SELECT (SELECT count(*) FROM ackhook_postponed WHERE queue = $1) AS postponed, published,
+SELECT ${PAUSE_COLUMNS}, (SELECT count(*) FROM ackhook_postponed WHERE queue = $1) AS postponed, published,
   extract(epoch FROM clock_timestamp() - seen_at) * 1000 AS seen_ms
 FROM (SELECT) AS always
 LEFT JOIN ackhook_process ON queue = $1 AND expires_at > clock_timestamp()`
@@ -78,7 +86,7 @@ export class PostgresBoard implements EventBoard {
     await this.#queries.query(PUBLISH, [this.#queue, id, JSON.stringify(own), keepMs, STALE_MS])
   }
 
-  async read(): Promise<PresenceView> {
+  async read(): Promise<InboxView> {
     const { rows } = await this.#queries.query(READ, [this.#queue])
     const processes = rows
       .filter(({ published }) => published !== null)
@@ -86,7 +94,10 @@ export class PostgresBoard implements EventBoard {
         const own = JSON.parse(String(published)) as PublishedHandlers
         return { ...own, seenMs: Math.max(0, Number(seen_ms)) }
       })
-    return { processes, postponed: Number(rows[0]?.['postponed'] ?? 0) }
+    const { postponed, paused, record } = rows[0]!
+    const { pause, isStale } = readPause(paused, record)
+    if (isStale) void this.#queries.query(FORGET_PAUSE, [this.#queue]).catch(() => {})
+    return { processes, postponed: Number(postponed), pause }
   }
 
   async postpone(jobId: string, { delayMs, progress }: Postponement): Promise<void> {

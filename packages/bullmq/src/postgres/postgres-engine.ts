@@ -28,6 +28,7 @@ import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { workerOptionsOf } from '../engine/lease-limits.ts'
+import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { leaveConnections } from './leave-connections.ts'
 import { lockByServerClock } from './lock-by-server-clock.ts'
@@ -45,14 +46,17 @@ import {
   FIND_NAME,
   FORGET,
   FORGET_EXPIRED,
+  FORGET_PAUSE,
   GIVE_BACK,
   GUARANTEEING_SETTINGS,
   HAS_JOBS,
   LOOK_UP,
   NAME_JOBS,
   READ_COUNTS,
+  READ_PAUSE,
   RECLAIM,
   RECORD_BEGIN,
+  RECORD_PAUSE,
   RELOCK,
   REPLACE_HANDLED,
   REQUEUE,
@@ -132,6 +136,7 @@ class PostgresEngine implements QueueEngine {
   readonly #queries: Queries
   /** Queries that read or change many rows. */
   readonly #slowQueries: Queries
+  readonly #pause: PauseSwitch
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
   constructor({ queue, telemetry, create, limits }: EngineSettings, connection: PostgresConnectionOptions) {
@@ -158,6 +163,14 @@ class PostgresEngine implements QueueEngine {
     this.#queries = typedQueries(this.#pool, limits.silenceMs)
     this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
     this.board = new PostgresBoard(this.#queries, queue)
+    this.#pause = new PauseSwitch(this.#queue, {
+      read: async () => {
+        const { rows } = await this.#queries.query(READ_PAUSE, [queue])
+        return [rows[0]?.['paused'], rows[0]?.['record']]
+      },
+      write: record => this.#queries.query(RECORD_PAUSE, [queue, record]),
+      forget: () => this.#queries.query(FORGET_PAUSE, [queue]),
+    })
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))
   }
 
@@ -218,7 +231,7 @@ class PostgresEngine implements QueueEngine {
       dead: Number(dead),
       retrying: Number(retrying),
       oldestAt: timeOf(oldest),
-      untriedAt: timeOf(untried),
+      untriedAt: paused ? undefined : timeOf(untried),
       waitingError: waiting_error ?? undefined,
       ...(paused && { paused }),
     }
@@ -337,6 +350,18 @@ class PostgresEngine implements QueueEngine {
       resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.name, jobId]),
       release: (token: string) => this.#queries.query(GIVE_BACK, [this.name, token]),
     })
+  }
+
+  pause(): Promise<boolean> {
+    return this.#pause.pause()
+  }
+
+  resume(): Promise<boolean> {
+    return this.#pause.resume()
+  }
+
+  paused(): Promise<QueuePause | undefined> {
+    return this.#pause.paused()
   }
 
   async notices(): Promise<readonly StoreNotice[]> {

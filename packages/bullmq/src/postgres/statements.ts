@@ -1,3 +1,5 @@
+import { PAUSE_FIELD } from '../engine/queue-pause.ts'
+
 /** Adds the jobs whose ids are new, and returns the state of each id afterwards. $1 queue, $2 jobs as JSON. */
 export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept_jobs($1, $2)'
 
@@ -12,6 +14,22 @@ SELECT id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerpri
 FROM job WHERE queue = $1 AND id = ANY($2)
 UNION ALL
 SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = $1 AND id = ANY($2)`
+
+/** Columns with BullMQ's pause of the queue $1 and our record of it, each null if there is none. */
+export const PAUSE_COLUMNS: string = `
+  (SELECT value FROM meta WHERE queue = $1 AND field = 'paused') AS paused,
+  (SELECT value FROM meta WHERE queue = $1 AND field = '${PAUSE_FIELD}') AS record`
+
+/** $1 queue. */
+export const READ_PAUSE: string = `SELECT ${PAUSE_COLUMNS}`
+
+/** $1 queue, $2 the record of a pause. */
+export const RECORD_PAUSE: string = `
+INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', $2)
+ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
+
+/** $1 queue. */
+export const FORGET_PAUSE: string = `DELETE FROM meta WHERE queue = $1 AND field = '${PAUSE_FIELD}'`
 
 const SERVER_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 

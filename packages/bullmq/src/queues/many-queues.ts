@@ -3,6 +3,7 @@ import type { Bite, Engine, KnownJob, PreparePolicy, QueueCounts, QueueEngine } 
 import type { InboxBoard } from '../engine/event-board.ts'
 import type { NewJob } from '../engine/event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
+import type { QueuePause } from '../engine/queue-pause.ts'
 import { mergeLists } from './merge-lists.ts'
 import { placeOf } from './place-of.ts'
 import type { QueueRecord } from './queue-record.ts'
@@ -77,6 +78,7 @@ export class ManyQueues implements Engine {
     await this.#record.use(this.#count)
     await this.#look()
     await this.#all(queue => queue.prepare(policy))
+    await this.#spreadPause()
     this.#refreshLater()
   }
 
@@ -159,6 +161,18 @@ export class ManyQueues implements Engine {
     return this.#first.isFull(error)
   }
 
+  pause(): Promise<boolean> {
+    return this.#any(queue => queue.pause())
+  }
+
+  resume(): Promise<boolean> {
+    return this.#any(queue => queue.resume())
+  }
+
+  async paused(): Promise<QueuePause | undefined> {
+    return firstPause(await this.#all(queue => queue.paused()))
+  }
+
   async notices(): Promise<readonly StoreNotice[]> {
     const notices = (await this.#all(queue => queue.notices())).flat()
     return [...new Map(notices.map(notice => [notice.message, notice])).values()]
@@ -234,6 +248,13 @@ export class ManyQueues implements Engine {
     }
   }
 
+  /** A pause of the inbox holds for queues that were added since. */
+  async #spreadPause(): Promise<void> {
+    if (this.queues.length === 1) return
+    const pause = await this.#first.paused()
+    if (pause?.isOwn) await this.#all(queue => queue.pause())
+  }
+
   /** Forgets a number once its ids are forgotten and the queues that only it had are empty. */
   async #retire(count: number, used: ReadonlyMap<number, number>): Promise<void> {
     const rest = Math.max(this.#count, ...[...used.keys()].filter(other => other !== count))
@@ -281,11 +302,16 @@ function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard 
     read: async () => {
       const views = await Promise.all(queues.map(({ board }) => board.read()))
       const postponed = views.reduce((sum, view) => sum + view.postponed, 0)
-      return { processes: views[0]!.processes, postponed }
+      return { processes: views[0]!.processes, postponed, pause: firstPause(views.map(({ pause }) => pause)) }
     },
     count: minute => first.count(minute),
     minutes: () => first.minutes(),
   }
+}
+
+/** Returns the pause that says most: one of the inbox, or else one that was made elsewhere. */
+function firstPause(pauses: readonly (QueuePause | undefined)[]): QueuePause | undefined {
+  return pauses.find(pause => pause?.isOwn) ?? pauses.find(pause => pause !== undefined)
 }
 
 function sumOf(a: QueueCounts, b: QueueCounts): QueueCounts {

@@ -8,13 +8,13 @@ const MIN_RETENTION_MS = 600_000
 
 /** Adds what people do to a queue by hand, as in a queue dashboard, to an engine's notices. */
 export class QueueWatch {
-  readonly #engine: Pick<Engine, 'notices' | 'name' | 'readCounts' | 'newestWaiting' | 'lookUp'>
+  readonly #engine: Pick<Engine, 'notices' | 'name' | 'paused' | 'newestWaiting' | 'lookUp'>
   readonly #mayLookUp: boolean
   /** Jobs that waited in the last round. */
   #waited: readonly string[] = []
 
   constructor(
-    engine: Pick<Engine, 'notices' | 'name' | 'readCounts' | 'newestWaiting' | 'lookUp'>,
+    engine: Pick<Engine, 'notices' | 'name' | 'paused' | 'newestWaiting' | 'lookUp'>,
     { retentionMs }: { readonly retentionMs: number },
   ) {
     this.#engine = engine
@@ -24,15 +24,17 @@ export class QueueWatch {
   async notices(): Promise<readonly StoreNotice[]> {
     const [settings, paused, removed] = await Promise.all([
       this.#engine.notices().catch(() => []),
-      this.#isPaused().catch(() => false),
+      this.#isPausedElsewhere().catch(() => false),
       this.#areRemoved().catch(() => false),
     ])
     const { name } = this.#engine
     return [...settings, ...(paused ? [queuePaused(name)] : []), ...(removed ? [eventsRemoved(name)] : [])]
   }
 
-  async #isPaused(): Promise<boolean> {
-    return (await this.#engine.readCounts()).paused === true
+  async #isPausedElsewhere(): Promise<boolean> {
+    const pause = await this.#engine.paused()
+    // The log has told a pause by our own port.
+    return pause !== undefined && !pause.isOwn
   }
 
   /**

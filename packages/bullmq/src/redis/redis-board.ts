@@ -1,6 +1,13 @@
-import type { InboxProcess, MinuteCount, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
+import type { InboxProcess, MinuteCount, PublishedHandlers } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
-import { type EventBoard, KEEP_MINUTES_MS, type Postponement, STALE_MS } from '../engine/event-board.ts'
+import {
+  type EventBoard,
+  type InboxView,
+  KEEP_MINUTES_MS,
+  type Postponement,
+  STALE_MS,
+} from '../engine/event-board.ts'
+import { PAUSE_FIELD, readPause } from '../engine/queue-pause.ts'
 
 /** Redis' own clock, in milliseconds. */
 const NOW = `
@@ -42,11 +49,13 @@ return #overdue < tonumber(ARGV[7]) and 0 or ARGV[6] + kept
 `
 
 /**
- * KEYS as for publishing. Returns the number of postponed jobs, then JSON and remaining milliseconds of each process.
+ * KEYS as for publishing, then BullMQ's own of the queue. Returns the number of postponed jobs, BullMQ's pause and our
+ * record of it, then JSON and remaining milliseconds of each process.
  */
 const READ = `${NOW}
 local live = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. text(now), '+inf', 'WITHSCORES')
-local found = { redis.call('ZCARD', KEYS[3]) }
+local paused, record = unpack(redis.call('HMGET', KEYS[4], 'paused', '${PAUSE_FIELD}'))
+local found = { redis.call('ZCARD', KEYS[3]), paused, record }
 if #live == 0 then return found end
 local ids = {}
 for i = 1, #live, 2 do ids[#ids + 1] = live[i] end
@@ -93,6 +102,8 @@ export class RedisBoard implements EventBoard {
   readonly #keyOf: (name: string) => string
   readonly #keys: readonly string[]
   readonly #minutes: string
+  /** BullMQ's own key of the queue's state. */
+  readonly #meta: string
   /** Overdue jobs read so far, since the first one. */
   #swept = 0
 
@@ -101,6 +112,7 @@ export class RedisBoard implements EventBoard {
     this.#keyOf = keyOf
     this.#keys = ['ackhook-processes', 'ackhook-handlers', 'ackhook-postponed'].map(keyOf)
     this.#minutes = keyOf('ackhook-minutes')
+    this.#meta = keyOf('meta')
   }
 
   async publish(own: PublishedHandlers): Promise<void> {
@@ -109,14 +121,17 @@ export class RedisBoard implements EventBoard {
     this.#swept = Number(await this.#run(PUBLISH, this.#keys, [id, JSON.stringify(own), keepMs, ...sweep]))
   }
 
-  async read(): Promise<PresenceView> {
-    const [postponed, ...found] = (await this.#run(READ, this.#keys, [])) as [number, ...string[]]
+  async read(): Promise<InboxView> {
+    const answer = await this.#run(READ, [...this.#keys, this.#meta], [])
+    const [postponed, flag, record, ...found] = answer as [number, string | null, string | null, ...string[]]
+    const { pause, isStale } = readPause(flag, record)
+    if (isStale) void this.#client['hdel'](this.#meta, PAUSE_FIELD).catch(() => {})
     const processes: InboxProcess[] = []
     for (let i = 0; i < found.length; i += 2) {
       const published = JSON.parse(found[i]!) as PublishedHandlers
       processes.push({ ...published, seenMs: Math.max(0, published.keepMs - Number(found[i + 1])) })
     }
-    return { processes, postponed: Number(postponed) }
+    return { processes, postponed: Number(postponed), pause }
   }
 
   async postpone(jobId: string, { delayMs, progress }: Postponement): Promise<void> {

@@ -19,6 +19,7 @@ import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.
 import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
+import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { ManyQueues } from '../queues/many-queues.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
@@ -103,6 +104,7 @@ class RedisEngine implements QueueEngine {
   readonly #client: RedisConnectionClient
   readonly #jobList: RedisJobList
   readonly #reason: ConnectionReason
+  readonly #pause: PauseSwitch
   readonly #toDisconnect: RedisConnectionClient[] = []
   /** A mark that exists as long as the queue's data. */
   #mark: string | undefined
@@ -130,6 +132,12 @@ class RedisEngine implements QueueEngine {
     const keyOf = (name: string) => this.#key(name)
     this.board = new RedisBoard(this.#client, keyOf)
     this.#jobList = new RedisJobList(this.#client, keyOf)
+    const meta = keyOf('meta')
+    this.#pause = new PauseSwitch(this.#queue, {
+      read: () => this.#client['hmget'](meta, 'paused', PAUSE_FIELD),
+      write: record => this.#client['hset'](meta, PAUSE_FIELD, record),
+      forget: () => this.#client['hdel'](meta, PAUSE_FIELD),
+    })
   }
 
   reasonOf(error: unknown): unknown {
@@ -201,7 +209,7 @@ class RedisEngine implements QueueEngine {
       dead,
       retrying,
       oldestAt: earliest(sampled),
-      untriedAt: earliest(untried),
+      untriedAt: paused ? undefined : earliest(untried),
       waitingError: failure ?? undefined,
       ...(paused && { paused }),
     }
@@ -315,6 +323,18 @@ class RedisEngine implements QueueEngine {
         if (jobId !== null) await backend.moveJobFromActiveToWait(String(jobId), token)
       },
     })
+  }
+
+  pause(): Promise<boolean> {
+    return this.#pause.pause()
+  }
+
+  resume(): Promise<boolean> {
+    return this.#pause.resume()
+  }
+
+  paused(): Promise<QueuePause | undefined> {
+    return this.#pause.paused()
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
