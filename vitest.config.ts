@@ -5,7 +5,10 @@ import { configDefaults, defineConfig, type TestProjectInlineConfiguration } fro
 const conditions = ['ackhook-source', 'node']
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const ssr = { resolve: { conditions, externalConditions: conditions } }
+const seed = /--sequence\.seed[= ](\d+)/.exec(process.argv.join(' '))?.[1] ?? `${Date.now() % 2 ** 31}`
 const patient = {
+  // Read by test/support/random.ts, which prints it.
+  env: { TEST_SEED: seed },
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // The limit of `expect.poll` is set here, and that of `vi.waitFor`, which no option reaches, in the file.
@@ -111,7 +114,7 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
   project({
     name: 'faults',
     include: ['test/faults/**/*.test.ts', ...LONGER],
-    env: { IN_FULL: '1' },
+    env: { IN_FULL: '1', TEST_SEED: seed },
     testTimeout: 900_000,
     ...withServers,
     ...alone(1),
@@ -130,7 +133,7 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     name: 'frameworks',
     include: ['test/frameworks/*.{check,test}.ts'],
     globalSetup: 'test/support/build-packages.ts',
-    env: { ACKHOOK_FRAMEWORKS: 'installed' },
+    env: { ACKHOOK_FRAMEWORKS: 'installed', TEST_SEED: seed },
     ...alone(5),
   }),
   // The built site in a browser.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { random } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 import type { Platform } from '../inbox/platform.ts'
 import type { ReceiverProcess } from '../inbox/receiver-process.ts'
@@ -27,7 +28,7 @@ export function bullmqFaults({ scale, engines, points }: FaultPlan): void {
       let receiver: ReceiverProcess | undefined = await setting.start()
       const load = startLoad(setting.platform, () => receiver?.url)
       for (let i = 0; i < kills; i++) {
-        await sleep(50 + Math.random() * 450)
+        await sleep(50 + random() * 450)
         const { signal, exited }: ReceiverProcess = receiver
         receiver = undefined
         signal('SIGKILL')

@@ -1,6 +1,7 @@
 import { createReceiver, type Observation, type ReceiverOptions } from '@ackhook/core'
 import { expect, test } from 'vitest'
 import { unique } from '../../../packages/bullmq/test/parts.ts'
+import { random } from '../../support/random.ts'
 import { eventBody, recordingLogger, SECRET, signedRequest } from '../../support/receiving.ts'
 
 /** A place that stores events or their ids. */
@@ -40,7 +41,7 @@ async function closeUnderLoad(place: Place, round: number): Promise<readonly str
     if (one.kind === 'store_down') wrong.push(`${one.operation}: ${one.error}`)
   }
   const receiver = createReceiver({ secret: SECRET, concurrency: 20, logger, observe, ...options })
-  receiver.on('*', () => new Promise(resolve => setTimeout(resolve, Math.random() * 20)))
+  receiver.on('*', () => new Promise(resolve => setTimeout(resolve, random() * 20)))
   await receiver.start()
   let isClosing = false
   const deliveries = Array.from({ length: 5 }, async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WaitResult } from '@ackhook/emulator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { random } from '../../support/random.ts'
 import { scaled } from '../inbox/workspace.ts'
 import { type EmulatorProcess, startEmulatorProcess } from './emulator-process.ts'
 
@@ -77,7 +78,7 @@ it(`loses none of ${EVENTS} deliveries with retries when it is killed ${KILLS} t
     // A reply means that the events are stored; a request that a kill interrupts promises nothing.
     const taken = await call<{ events: { id: string }[] }>(current.url, '/events', { events })
     sent.push(...taken.events.map(one => one.id))
-    await sleep(20 + Math.random() * 250)
+    await sleep(20 + random() * 250)
     await current.kill()
     current = await startEmulatorProcess(options)
   }

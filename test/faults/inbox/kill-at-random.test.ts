@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { InboxStats } from '@ackhook/core'
 import { describe, expect, it } from 'vitest'
 import { inFull, itInFull } from '../../support/in-full.ts'
+import { random } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 import { createPlatform } from './platform.ts'
 import { type Mode, type ReceiverProcess, startReceiver } from './receiver-process.ts'
@@ -26,7 +27,7 @@ async function killUnderLoad(mode: Mode, kills: number, space: Workspace) {
   })
   for (let kill = 0; kill < kills; kill++) {
     current = await startReceiver(settings)
-    await sleep(50 + Math.random() * 350)
+    await sleep(50 + random() * 350)
     current.signal('SIGKILL')
     await current.exited
     current = undefined

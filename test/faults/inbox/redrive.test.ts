@@ -10,6 +10,7 @@ import type { Inbox } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { afterAll, expect, it } from 'vitest'
 import { newDelivery, startInbox } from '../../../packages/sqlite/test/start-inbox.ts'
+import { random } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 
 const CHILD = fileURLToPath(new URL('redrive-child.mjs', import.meta.url))
@@ -30,7 +31,7 @@ it.each(Array.from({ length: 10 }, (_, round) => round))(
       reported = Number(line)
     })
     await once(lines, 'line')
-    await sleep(Math.random() * 30)
+    await sleep(random() * 30)
     child.kill('SIGKILL')
     await exited
     const inbox = sqliteInbox({ path, poll: '20ms' })

@@ -3,6 +3,7 @@ import { redisStore } from '@ackhook/redis'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { inFull, itInFull } from '../../support/in-full.ts'
+import { random } from '../../support/random.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 import { ackhookStore, deliverThroughLostReplies, setNxStore } from './lost-replies.ts'
@@ -216,7 +217,7 @@ export function redisFaults(scale: number): void {
       const statuses = new Map<number, number>()
       await inParallel(Array(deliveries).keys(), 64, async n => {
         const { url } = receivers[n % 4]!
-        const { status } = await sender.deliver(url, `evt_${Math.floor(Math.random() * ids)}`)
+        const { status } = await sender.deliver(url, `evt_${Math.floor(random() * ids)}`)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
       })
       // Random choice may have skipped an id.

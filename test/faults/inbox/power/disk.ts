@@ -9,6 +9,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { random } from '../../../support/random.ts'
 import type { Call } from './recorder.ts'
 
 /**
@@ -142,15 +143,15 @@ export function createDisk(beside: string): Disk {
 /** Names reach the disk in order, as in every journaling file system. */
 const NAMINGS: Readonly<Record<Unsynced, (all: readonly Naming[]) => readonly Naming[]>> = {
   nothing: () => [],
-  some: all => all.slice(0, Math.round(Math.random() * all.length)),
+  some: all => all.slice(0, Math.round(random() * all.length)),
   everything: all => all,
 }
 
 const CHANGES: Readonly<Record<Unsynced, (all: readonly Change[]) => readonly Change[]>> = {
   nothing: () => [],
   some(all) {
-    const share = Math.random()
-    return all.filter(() => Math.random() < share).map(torn)
+    const share = random()
+    return all.filter(() => random() < share).map(torn)
   },
   everything: all => all,
 }
@@ -168,7 +169,7 @@ function write(path: string, changes: readonly Change[]): void {
 /** Truncates one write in eight at one of its sectors. */
 function torn(change: Change): Change {
   const { offset, bytes } = change
-  if (bytes === undefined || Math.random() > 1 / 8) return change
-  const end = Math.floor((offset + Math.random() * bytes.length) / SECTOR) * SECTOR
+  if (bytes === undefined || random() > 1 / 8) return change
+  const end = Math.floor((offset + random() * bytes.length) / SECTOR) * SECTOR
   return { ...change, bytes: bytes.subarray(0, Math.max(0, end - offset)) }
 }
