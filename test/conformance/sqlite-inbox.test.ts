@@ -62,6 +62,9 @@ describe('sqliteInbox', () => {
       browse: true,
       counts: true,
       many: true,
+      pauses: true,
+      pausesTypes: true,
+      sharesSlots: true,
     },
   })
   for (const { id, name, timeLimitMs, run } of cases) {

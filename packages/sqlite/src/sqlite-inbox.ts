@@ -1,4 +1,12 @@
-import { AckhookError, type Delivery, type DrainReport, type Inbox, type InboxStats } from '@ackhook/core'
+import {
+  AckhookError,
+  type Delivery,
+  type DrainReport,
+  type HandlingControl,
+  type Inbox,
+  type InboxStats,
+  type PausedHandling,
+} from '@ackhook/core'
 import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
@@ -14,10 +22,12 @@ import {
   type MinuteCount,
   type Moment,
   momentNow,
+  PauseLog,
   type PresenceStore,
   type PresenceView,
   type ProcessEvent,
   type ProcessingPolicy,
+  pausedType,
   RecordRetries,
   type RetryPolicy,
   settlesWithin,
@@ -66,6 +76,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
     deadLetters: inbox.deadLetters,
+    handling: inbox.handling,
+    sharesSlots: true,
     forget: key => inbox.forget(key),
     browse: query => inbox.browse(query),
     browsing: BROWSING,
@@ -83,6 +95,7 @@ interface Started {
 
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
+  readonly handling: HandlingControl
   /** Board on which the file's processes publish their handlers. */
   readonly board: PresenceStore
   readonly #options: ResolvedSqliteOptions
@@ -95,6 +108,7 @@ class SqliteInbox {
   readonly #runs = new KeyRuns()
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
+  #pauseLog: PauseLog | undefined
   #closing: Promise<DrainReport> | undefined
   readonly #recordRetries = new RecordRetries()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
@@ -115,7 +129,13 @@ class SqliteInbox {
       onRow: (row, arrived, sentAt) => this.#take(row, arrived, sentAt),
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
+      onPauses: paused => this.#pauseLog?.see(paused),
     })
+    this.handling = {
+      pause: type => this.#setPause('pause', type),
+      resume: type => this.#setPause('resume', type),
+      paused: () => this.#batcher.query({ kind: 'paused' }) as Promise<readonly PausedHandling[]>,
+    }
     this.deadLetters = createDeadLetters({ batcher: this.#batcher, runs: this.#runs, turns: this.#turns })
     this.board = {
       publish: async own => void (await this.#batcher.query({ kind: 'publish', own })),
@@ -136,7 +156,8 @@ class SqliteInbox {
     if (this.#closing !== undefined) throw closedError()
     const { leaseMs } = this.#options
     const { minDelayMs, maxDelayMs, factor } = policy.retry
-    this.#engine.setPolicy({ capacity: policy.capacity, leaseMs, minDelayMs, maxDelayMs, factor })
+    const { capacity, concurrency, groups } = policy
+    this.#engine.setPolicy({ capacity, leaseMs, minDelayMs, maxDelayMs, factor, concurrency, groups })
     await this.#engine.open()
     this.#reportUpgrade(policy)
     await shareHandlers(this.board, policy)
@@ -145,6 +166,7 @@ class SqliteInbox {
     const onLost = (held: HeldRow): void => this.#lose(held)
     const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
     this.#started = { work, policy, leaseCheck }
+    this.#pauseLog = new PauseLog({ logger: policy.logger, observe: policy.observe })
     this.#batcher.flushNow()
   }
 
@@ -275,7 +297,9 @@ class SqliteInbox {
     if (held.hasEnded) return
     held.hasEnded = true
     this.#active--
-    this.#batcher.flushSoon()
+    // Events of its group may wait for this slot although others are free.
+    if (this.#started?.policy.groups === undefined) this.#batcher.flushSoon()
+    else this.#batcher.flushNow()
   }
 
   /**
@@ -386,6 +410,13 @@ class SqliteInbox {
 
   get #isIdle(): boolean {
     return this.#held.size === 0 && !this.#batcher.isBusy
+  }
+
+  async #setPause(kind: 'pause' | 'resume', type: string | undefined): Promise<boolean> {
+    const hasChanged = (await this.#batcher.query({ kind, type: pausedType(type) })) as boolean
+    // Tells it, and takes what may go on.
+    if (this.#started !== undefined) this.#batcher.flushNow()
+    return hasChanged
   }
 
   stats(): Promise<InboxStats> {

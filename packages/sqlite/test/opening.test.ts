@@ -105,7 +105,7 @@ describe('opening the file of sqliteInbox', () => {
       ])
       for (const inbox of inboxes) await inbox.close(1000)
       const database = new DatabaseSync(path)
-      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 3 }])
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 4 }])
       database.close()
     }))
 
@@ -202,7 +202,11 @@ describe('opening the file of sqliteInbox', () => {
       await before.accept(newDelivery({ id: 'evt_kept' }))
       await before.close(1000)
       const old = new DatabaseSync(path)
-      old.exec(`ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
+      old.exec(`DROP INDEX ackhook_events_parked;
+        DROP INDEX ackhook_events_group;
+        DROP TABLE ackhook_pauses;
+        ALTER TABLE ackhook_events DROP COLUMN group_name;
+        ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
         ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
         UPDATE ackhook_schema SET version = 2`)
       old.close()
@@ -216,9 +220,9 @@ describe('opening the file of sqliteInbox', () => {
       expect(logger.lines.filter(({ fields }) => fields['code'] === 'schema_upgraded')).toEqual([
         {
           level: 'warn',
-          fields: { code: 'schema_upgraded', from: 2, to: 3, copy },
+          fields: { code: 'schema_upgraded', from: 2, to: 4, copy },
           message: expect.stringMatching(
-            /upgraded from schema 2 to 3: .+ The file as it was before is .+schema-2: /,
+            /upgraded from schema 2 to 4: .+ The file as it was before is .+schema-2: /,
           ),
         },
       ])

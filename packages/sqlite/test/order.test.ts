@@ -62,6 +62,6 @@ it('keeps the order of events that an earlier release stored, and still stores, 
     for (const end of ends) end()
     expect(ids().slice(2)).toEqual(['a2', 'a3', 'a4'])
     await inbox.close(1000)
-    expect(other.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 3 }])
+    expect(other.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 4 }])
     other.close()
   }))

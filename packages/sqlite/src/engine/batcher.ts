@@ -1,4 +1,4 @@
-import type { Delivery, SerialOrder } from '@ackhook/core'
+import type { Delivery, PausedHandling, SerialOrder } from '@ackhook/core'
 import {
   ACCEPT_RESULTS,
   type AcceptResult,
@@ -31,6 +31,8 @@ export interface BatcherParts {
   readonly onTaken: (error?: Error) => void
   /** Called after every batch. `nextDueMs`: time until the next row is due, if known. */
   readonly onAnswered: (nextDueMs: number | undefined) => void
+  /** Called with the pauses in force, when they have changed. */
+  readonly onPauses: (paused: readonly PausedHandling[]) => void
 }
 
 /** Delay of a settlement that waits to share its disk write with an arrival, while no waiting row needs its slot. */
@@ -149,7 +151,8 @@ export class Batcher {
   }
 
   #receive(batch: PendingBatch, result: BatchResult, sentAt: Moment): void {
-    const { admissions, taken } = result
+    const { admissions, taken, paused } = result
+    if (paused !== undefined) this.#parts.onPauses(paused)
     if (batch.arrivals.length > 0 && !isFault(admissions)) this.#wasFull = admissions.includes('full')
     answer(batch, result, fault => this.#parts.engine.toError(fault))
     if (isFault(taken)) return

@@ -9,7 +9,7 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
   const bytes = new Uint8Array(deliveries.reduce((sum, { body }) => sum + body.length, 0))
   let offset = 0
   const arrivals = deliveries.map((delivery, index): Arrival => {
-    const { key, namespace, id, type, fingerprint, receivedAt, body, order, trace } = delivery
+    const { key, namespace, id, type, fingerprint, receivedAt, body, order, trace, group } = delivery
     bytes.set(body, offset)
     offset += body.length
     return [
@@ -25,6 +25,7 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
       order === undefined ? null : storedOrderAt(order),
       trace?.traceparent ?? null,
       trace?.tracestate ?? null,
+      group === undefined ? null : withoutNul(group),
     ]
   })
   return { arrivals, bytes }
@@ -35,7 +36,11 @@ export function pack(firstRef: number, deliveries: readonly Delivery[]): Pick<Ba
  * tenant, NUL, conversation would become one key for the whole tenant.
  */
 export function storedOrderKey({ key }: SerialOrder): string {
-  return String(key).replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
+  return withoutNul(String(key))
+}
+
+function withoutNul(text: string): string {
+  return text.replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
 }
 
 /** Rounds to the whole milliseconds that SQLite stores. */

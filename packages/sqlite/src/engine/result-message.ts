@@ -10,10 +10,11 @@ export type ResultMessage = readonly [
   stillHeld: BatchResult['stillHeld'] | undefined,
   found: BatchResult['found'] | undefined,
   taken: BatchResult['taken'] | undefined,
+  paused: BatchResult['paused'],
 ]
 
 export function writeResult(id: number, result: BatchResult): ResultMessage {
-  const { nextDueMs, admissions, settled, stillHeld, found, taken } = result
+  const { nextDueMs, admissions, settled, stillHeld, found, taken, paused } = result
   return [
     id,
     nextDueMs,
@@ -22,6 +23,7 @@ export function writeResult(id: number, result: BatchResult): ResultMessage {
     unlessEmpty(stillHeld),
     unlessEmpty(found),
     unlessEmpty(taken),
+    paused,
   ]
 }
 
@@ -33,6 +35,7 @@ export function readResult([
   stillHeld = [],
   found = [],
   taken = [],
+  paused,
 ]: ResultMessage): BatchResult {
-  return { admissions, settled, stillHeld, found, taken, nextDueMs }
+  return { admissions, settled, stillHeld, found, taken, nextDueMs, paused }
 }

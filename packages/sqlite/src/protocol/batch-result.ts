@@ -1,4 +1,4 @@
-import type { TraceContext } from '@ackhook/core'
+import type { PausedHandling, TraceContext } from '@ackhook/core'
 import type { CrashDecision } from '@ackhook/core/spi'
 import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
@@ -42,9 +42,13 @@ export interface TakenRow extends Lease {
   /** Routing token of the last result that had one; `0` if none had. */
   readonly mark: number
   /** Ref of the event's arrival, if that was in the same transaction: the application still has the event. */
-  readonly ref?: number
+  ref?: number
+  /** Group whose slots it shares. Absent if it has none. */
+  group?: string
+  /** `true` if it had waited for its time, mostly to be tried again. */
+  isRetry?: true
   /** Absent if there is a `ref`. */
-  readonly event?: StoredEvent
+  event?: StoredEvent
   /** Present if other rows wait behind this one. */
   behind?: RowsBehind
 }
@@ -80,4 +84,6 @@ export interface BatchResult {
   readonly taken: readonly TakenRow[] | Fault
   /** Time until the next waiting row is due, in milliseconds; absent if none is known. */
   readonly nextDueMs?: number | undefined
+  /** The pauses in force, if they have changed since the last result that had them. */
+  readonly paused?: readonly PausedHandling[] | undefined
 }

@@ -17,6 +17,7 @@ export type Arrival = readonly [
   orderAt: number | null,
   traceparent: string | null,
   tracestate: string | null,
+  group: string | null,
 ]
 
 /** One process's right to run a row's event. The row contains this token while the lease holds. */
@@ -45,7 +46,9 @@ export type Settlement = Lease &
   )
 
 export type Query =
-  | { readonly kind: 'stats' | 'throughput' | 'board' }
+  | { readonly kind: 'stats' | 'throughput' | 'board' | 'paused' }
+  /** `undefined`: all types. */
+  | { readonly kind: 'pause' | 'resume'; readonly type: string | undefined }
   | ({ readonly kind: 'list' } & ListRequest)
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget'; readonly key: string }

@@ -1,3 +1,5 @@
+import type { Groups } from '@ackhook/core'
+
 /** Parts of the receiver's policy that the storage needs. */
 export interface StoragePolicy {
   readonly capacity: number
@@ -5,6 +7,8 @@ export interface StoragePolicy {
   readonly minDelayMs: number
   readonly maxDelayMs: number
   readonly factor: number
+  readonly concurrency: number
+  readonly groups: Groups | undefined
 }
 
 /** Policy for queries made before a receiver has started: dead letters and counts do not depend on it. */
@@ -14,4 +18,6 @@ export const NO_POLICY: StoragePolicy = {
   minDelayMs: 0,
   maxDelayMs: 0,
   factor: 1,
+  concurrency: 0,
+  groups: undefined,
 }

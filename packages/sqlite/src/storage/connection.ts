@@ -4,6 +4,7 @@ import type { OwnLeases } from './leases/own-leases.ts'
 import { Counts } from './rows/counts.ts'
 import { Insert } from './rows/insert.ts'
 import { Ordering } from './rows/ordering.ts'
+import { Pauses } from './rows/pauses.ts'
 import { Prune } from './rows/prune.ts'
 import { Queries } from './rows/queries.ts'
 import { ReadAhead } from './rows/read-ahead.ts'
@@ -18,8 +19,10 @@ export class Connection {
   readonly readAhead: ReadAhead
   readonly settle: Settle
   readonly queries: Queries
+  readonly pauses: Pauses
   readonly prune: Prune
   readonly expired: ExpiredLeases
+  readonly own: OwnLeases
   readonly #counts: Counts
   readonly #database: SqliteDatabase
   readonly #begin: SqliteStatement
@@ -28,12 +31,14 @@ export class Connection {
   constructor(database: SqliteDatabase, own: OwnLeases, uniqueToken: () => string) {
     const ordering = new Ordering(database, uniqueToken())
     this.#counts = new Counts(database)
+    this.own = own
     this.expired = new ExpiredLeases(database, own)
     this.insert = new Insert(database, ordering, this.#counts)
     this.readAhead = new ReadAhead(database)
+    this.pauses = new Pauses(database)
     this.take = new Take(database, this.expired, this.readAhead, this.#counts, uniqueToken)
     this.settle = new Settle(database, ordering, this.#counts)
-    this.queries = new Queries(database, ordering, this.#counts, this.settle)
+    this.queries = new Queries(database, ordering, this.#counts, this.settle, this.pauses)
     this.prune = new Prune(database)
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')

@@ -9,7 +9,15 @@ import type { SqliteDatabase } from './driver/database.ts'
 import { FULL } from './driver/sqlite-errors.ts'
 import { Storage } from './storage.ts'
 
-const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 10,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 
 /** Opens a real file whose disk fails every write while `fails` returns true. */
 function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabase {
@@ -22,7 +30,7 @@ function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabas
 
 function arrivalOf(key: string, { fingerprint = 1, take = 0 } = {}): Batch {
   return {
-    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null, null, null]],
+    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null, null, null, null]],
     bytes: new Uint8Array(2),
     settlements: [],
     checks: [],
@@ -114,7 +122,7 @@ it('fails only the bad query, not the rest of its transaction', () => {
   const [result] = storage.run(
     [
       {
-        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null]],
+        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null, null]],
         bytes: new Uint8Array(2),
         settlements: [],
         checks: [],

@@ -2,6 +2,8 @@ import type { Arrival, Batch } from '../protocol/batch.ts'
 import type { Admission, BatchResult, TakenRow } from '../protocol/batch-result.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Connection } from './connection.ts'
+import { count, type Running } from './leases/own-leases.ts'
+import { NOT_PAUSED, type Paused } from './rows/pauses.ts'
 import { isWrite } from './rows/queries.ts'
 
 /** Runs batches in one transaction, with one wait for the disk. */
@@ -27,6 +29,9 @@ class BatchTransaction {
   readonly #now: number
   /** Number of rows that the batches may take together. */
   readonly #wanted: number
+  #paused: Paused = NOT_PAUSED
+  /** Rows that run in this process, with the taken ones. */
+  #running: Running | undefined
   /** Rows taken, including arrivals that find a free slot. */
   readonly #taken: TakenRow[] = []
   /** Taken rows that have an ordering key. */
@@ -43,12 +48,13 @@ class BatchTransaction {
   }
 
   needsTransaction(): boolean {
+    this.#readPauses()
     return (
       this.#batches.some(
         ({ arrivals, settlements, queries }) =>
           arrivals.length + settlements.length > 0 || queries.some(isWrite),
       ) ||
-      (this.#wanted > 0 && this.#connection.take.isDue(this.#policy, this.#now))
+      (this.#mayTake && this.#connection.take.isDue(this.#policy, this.#paused, this.#now))
     )
   }
 
@@ -60,6 +66,7 @@ class BatchTransaction {
   change(): BatchResult[] {
     // Settles first, which makes room, and lets the next event of an ordering key run.
     const settled = this.#batches.map(batch => this.#settle(batch))
+    this.#readPauses()
     this.#take(NO_ARRIVALS)
     const admissions = this.#batches.map(batch => this.#admitAll(batch))
     if (this.#ordered.size > 0) this.#take(this.#ordered)
@@ -72,10 +79,34 @@ class BatchTransaction {
     return settlements.map(one => this.#connection.settle.apply(one, this.#policy.leaseMs, this.#now))
   }
 
+  get #mayTake(): boolean {
+    return this.#wanted > 0 && !this.#paused.coversAll
+  }
+
+  #readPauses(): void {
+    if (this.#wanted > 0) this.#paused = this.#connection.pauses.read()
+  }
+
+  #runningNow(): Running {
+    if (this.#running === undefined) {
+      this.#running = this.#connection.own.runningAfter(this.#batches.flatMap(batch => batch.settlements))
+      for (const row of this.#taken) count(this.#running, row)
+    }
+    return this.#running
+  }
+
   #take(arrivals: ReadonlyMap<string, number>): void {
     const free = this.#wanted - this.#taken.length
-    if (free <= 0) return
-    for (const { row, isOrdered } of this.#connection.take.rows(free, arrivals, this.#policy, this.#now)) {
+    if (free <= 0 || this.#paused.coversAll) return
+    const context = {
+      arrivals,
+      policy: this.#policy,
+      paused: this.#paused,
+      running: () => this.#runningNow(),
+      now: this.#now,
+    }
+    for (const { row, isOrdered } of this.#connection.take.rows(free, context)) {
+      if (this.#running !== undefined && this.#policy.groups === undefined) count(this.#running, row)
       this.#taken.push(row)
       if (isOrdered) this.#heads.push(row)
     }
@@ -87,7 +118,7 @@ class BatchTransaction {
     const limit = Math.max(...this.#batches.map(batch => batch.readAhead))
     const newToken = (): string => take.newToken(this.#policy)
     for (const head of this.#heads) {
-      const behind = readAhead.behind(head.seq, head.decision === 'run' ? limit : 0, newToken)
+      const behind = readAhead.behind(head, head.decision === 'run' ? limit : 0, this.#paused, newToken)
       if (behind !== undefined) head.behind = behind
     }
   }
@@ -105,20 +136,36 @@ class BatchTransaction {
   #admit(arrival: Arrival, body: Uint8Array): Admission {
     const { insert, take } = this.#connection
     const [ref, key, , , , , , , orderKey] = arrival
-    const runsAtOnce = orderKey === null && this.#taken.length < this.#wanted
+    const runsAtOnce = orderKey === null && this.#taken.length < this.#wanted && this.#mayRun(arrival)
     const token = runsAtOnce ? take.newToken(this.#policy) : null
     const leasedUntil = this.#now + this.#policy.leaseMs
     const row = { arrival, body, now: this.#now, token, leasedUntil }
     const { admission, seq, mark = 0 } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
-    if (token !== null) this.#taken.push({ seq, token, attempt: 1, decision: 'run', mark, ref })
+    if (token !== null) this.#run({ seq, token, attempt: 1, decision: 'run', mark, ref }, arrival)
     else if (orderKey !== null) this.#ordered.set(key, ref)
     return admission
+  }
+
+  /** A slot that the takes have left free is for any group that has not all of its own. */
+  #mayRun([, , , , type, , , , , , , , group]: Arrival): boolean {
+    const { groups } = this.#policy
+    if (this.#paused.covers(type)) return false
+    return groups === undefined || (this.#runningNow().byGroup.get(group ?? '') ?? 0) < groups.limit
+  }
+
+  #run(row: TakenRow, [, , , , , , , , , , , , group]: Arrival): void {
+    if (group !== null) {
+      row.group = group
+      count(this.#runningNow(), row)
+    }
+    this.#taken.push(row)
   }
 
   #results(recorded: readonly Pick<BatchResult, 'settled' | 'admissions'>[]): BatchResult[] {
     const { settle, queries } = this.#connection
     const nextDueMs = this.#nextDueMs()
+    const paused = this.#wanted > 0 ? this.#connection.pauses.changed(this.#paused) : undefined
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],
@@ -126,12 +173,13 @@ class BatchTransaction {
       found: batch.queries.map(query => queries.run(query, this.#now)),
       taken: this.#taken.splice(0, batch.take),
       nextDueMs,
+      paused,
     }))
   }
 
   /** Returns `undefined` if more rows may be due, or if none was wanted. */
   #nextDueMs(): number | undefined {
-    if (this.#wanted === 0 || this.#taken.length === this.#wanted) return undefined
+    if (!this.#mayTake || this.#taken.length === this.#wanted) return undefined
     return this.#connection.take.nextDueMs(this.#policy, this.#now)
   }
 }

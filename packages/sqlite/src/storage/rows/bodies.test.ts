@@ -9,7 +9,15 @@ import type { TakenRow } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 10,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
@@ -24,10 +32,15 @@ const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'vendor=1',
 }
+/** Undoes version 4 of the schema. */
+const WITHOUT_GROUPS = `DROP INDEX ackhook_events_parked;
+  DROP INDEX ackhook_events_group;
+  DROP TABLE ackhook_pauses;
+  ALTER TABLE ackhook_events DROP COLUMN group_name;`
 const DIES = { kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null } as const
 
 function arrival(ref: number, bytes: number): Arrival {
-  return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null, null, null]
+  return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null, null, null, null]
 }
 
 function withStorage(
@@ -110,7 +123,8 @@ it('keeps the body of a letter that dies and runs again more than once', () => {
 it('upgrades a file of the first release, including redriven events', () => {
   withStorage((database, run) => {
     run({ arrivals: [arrival(1, 2), arrival(2, 1)], bytes: new Uint8Array([1, 1, 2]) })
-    database.exec(`DROP TRIGGER ackhook_events_gone;
+    database.exec(`${WITHOUT_GROUPS}
+      DROP TRIGGER ackhook_events_gone;
       ALTER TABLE ackhook_events DROP COLUMN body_seq;
       ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
       ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
@@ -129,14 +143,15 @@ it('upgrades a file of the first release, including redriven events', () => {
       { event: { id: 'evt_2', body: new Uint8Array([2]) } },
       { event: { id: 'evt_1', body: new Uint8Array([1, 1]) } },
     ])
-    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 3 }])
+    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 4 }])
   })
 })
 
 it('upgrades a file without trace contexts, and keeps the one of a new event across a redrive', () => {
   withStorage((database, run) => {
     run({ arrivals: [arrival(1, 2)], bytes: new Uint8Array([1, 1]) })
-    database.exec(`ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
+    database.exec(`${WITHOUT_GROUPS}
+      ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
       ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
       UPDATE ackhook_schema SET version = 2`)
     const next = new Storage(() => database)
@@ -148,7 +163,7 @@ it('upgrades a file without trace contexts, and keeps the one of a new event acr
     const [ref, key, namespace, id, type, fingerprint, receivedAt, length] = arrival(2, 1)
     const sent = [ref, key, namespace, id, type, fingerprint, receivedAt, length, null, null] as const
     const { traceparent, tracestate } = TRACE
-    runNext({ arrivals: [[...sent, traceparent, tracestate]], bytes: new Uint8Array(1) })
+    runNext({ arrivals: [[...sent, traceparent, tracestate, null]], bytes: new Uint8Array(1) })
     const [first] = runNext({ take: 1 }) as [TakenRow]
     expect(first.event).toMatchObject({ id: 'evt_2', trace: TRACE })
     runNext({ settlements: [{ ...DIES, seq: first.seq, token: first.token }] })

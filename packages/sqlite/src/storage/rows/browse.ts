@@ -1,7 +1,7 @@
 import type { BrowsedEvent } from '@ackhook/core/spi'
 import type { BrowseRequest } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, BEHIND, DEAD, FIRST, WAITING } from '../schema/states.ts'
+import { ACTIVE, AGAIN, AT_ONCE, BEHIND, DEAD, FIRST, PARKED, WAITING } from '../schema/states.ts'
 import { BODY_SEQ, Bodies } from './bodies.ts'
 
 interface Row extends Omit<BrowsedEvent, 'cursor' | 'body' | 'reason'> {
@@ -16,7 +16,7 @@ interface RowWithBody extends Row {
 }
 
 const STATES: Readonly<Record<BrowseRequest['state'], readonly number[]>> = {
-  pending: [WAITING, BEHIND],
+  pending: [WAITING, BEHIND, PARKED],
   active: [ACTIVE],
   dead: [DEAD],
 }
@@ -29,6 +29,8 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
     ${page(`WHERE state = ${WAITING} AND due = ${FIRST}`)} UNION ALL
     ${page(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
     ${page(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
+    ${page(`WHERE state = ${WAITING} AND due = ${AGAIN}`)} UNION ALL
+    ${page(`WHERE state = ${PARKED} AND due = ${AT_ONCE}`)} UNION ALL
     ${page(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)}
   ) ORDER BY seq LIMIT ?2`
 // Sorts at most as many rows as all processes run at a time.

@@ -10,7 +10,15 @@ import type { TakenRow } from '../../protocol/batch-result.ts'
 import { isFault } from '../../protocol/fault.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = { capacity: 30, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 30,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 const KEYS = 60
 
 it.each([1, 2, 3])(
@@ -100,6 +108,7 @@ function arrival(index: number, orderKey: string | null): Arrival {
     0,
     orderKey,
     orderKey === null ? null : index,
+    null,
     null,
     null,
   ]

@@ -36,8 +36,8 @@ interface KnownRow extends Handled {
 
 const INSERT = `INSERT INTO ackhook_events
     (key, state, due, attempts, token, fingerprint, accepted_at, received_at, id, type, namespace,
-     order_key, order_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
+     order_key, order_at, group_name)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
 const INSERT_BODY = 'INSERT INTO ackhook_bodies (seq, body, traceparent, tracestate) VALUES (?, ?, ?, ?)'
 const HANDLED = 'SELECT fingerprint FROM ackhook_ids WHERE key = ? AND forget_at > ?'
 const FIND = 'SELECT seq, state, fingerprint, mark FROM ackhook_events WHERE key = ?'
@@ -94,7 +94,21 @@ export class Insert {
 
   /** Returns `undefined` if the key is known. */
   #store({ arrival, body, now, token, leasedUntil }: NewRow): Inserted | undefined {
-    const [, key, namespace, id, type, fingerprint, receivedAt, , orderKey, orderAt, ...trace] = arrival
+    const [
+      ,
+      key,
+      namespace,
+      id,
+      type,
+      fingerprint,
+      receivedAt,
+      ,
+      orderKey,
+      orderAt,
+      traceparent,
+      tracestate,
+      group,
+    ] = arrival
     const { changes, lastInsertRowid } = this.#insert.run(
       key,
       stateOf(orderKey, token),
@@ -109,10 +123,11 @@ export class Insert {
       namespace,
       orderKey,
       orderAt,
+      group,
     )
     if (Number(changes) === 0) return undefined
     const seq = Number(lastInsertRowid)
-    this.#storeBody(seq, body, trace)
+    this.#storeBody(seq, body, [traceparent, tracestate])
     this.#counts.change('unhandled', 1)
     const overtakes = orderKey !== null && this.#ordering.enter(seq)
     return { admission: overtakes ? 'overtaking' : 'accepted', seq }

@@ -8,7 +8,15 @@ import type { Arrival, Batch, Settlement } from '../../protocol/batch.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = { capacity: 10_000, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 10_000,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
@@ -31,7 +39,21 @@ function shorten(row: unknown): unknown {
 }
 
 function ordered(index: number): Arrival {
-  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, 0, 'tenant|conversation', index, null, null]
+  return [
+    index,
+    `key${index}`,
+    '',
+    `evt_${index}`,
+    'a.b',
+    1,
+    0,
+    0,
+    'tenant|conversation',
+    index,
+    null,
+    null,
+    null,
+  ]
 }
 
 it.each(['complete', 'dead-letter'] as const)(

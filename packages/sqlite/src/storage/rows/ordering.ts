@@ -1,5 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, BEHIND, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, PARKED, WAITING } from '../schema/states.ts'
 
 interface Head {
   readonly seq: number
@@ -17,7 +17,7 @@ interface Next {
 
 /** Keys never leave SQL: some drivers do not read a text back as it was bound. */
 const SAME_KEY = 'order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?)'
-const IS_HEAD = `state IN (${WAITING}, ${ACTIVE})`
+const IS_HEAD = `state IN (${WAITING}, ${ACTIVE}, ${PARKED})`
 
 const HEAD = `SELECT seq, state, token, attempts, mark, order_at AS orderAt FROM ackhook_events
   WHERE ${SAME_KEY} AND ${IS_HEAD} LIMIT 1`
@@ -29,7 +29,7 @@ const YOUNGER = `SELECT 1 FROM ackhook_events WHERE ${SAME_KEY} AND state = ${BE
 const MOVE = `UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = ?`
 
 /**
- * Makes the events of an ordering key run one at a time. At most one row of a key, its head, is waiting or active; the
+ * Makes the events of an ordering key run one at a time. At most one row of a key, its head, is waiting, parked or active; the
  * others are behind it. Taking rows can therefore ignore keys. A row that waits for a retry keeps its place.
  */
 export class Ordering {

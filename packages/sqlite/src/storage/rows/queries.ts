@@ -1,15 +1,16 @@
-import type { DeadLetter, InboxStats } from '@ackhook/core'
+import type { DeadLetter, InboxStats, PausedHandling } from '@ackhook/core'
 import type { BrowsedEvent, MinuteCount, PresenceView } from '@ackhook/core/spi'
 import type { BrowseRequest, Query } from '../../protocol/batch.ts'
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf } from '../driver/sqlite-errors.ts'
-import { ACTIVE, AT_ONCE, BEHIND, FIRST, WAITING } from '../schema/states.ts'
+import { ACTIVE, AGAIN, AT_ONCE, BEHIND, FIRST, PARKED, WAITING } from '../schema/states.ts'
 import { Board } from './board.ts'
 import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
 import { DeadLetters } from './dead-letters.ts'
 import type { Ordering } from './ordering.ts'
+import type { Pauses } from './pauses.ts'
 import type { Settle } from './settle.ts'
 
 // `seq` grows with the time of arrival; a redriven row gets a new one. Only the rows contain the time. perf: note 25.
@@ -19,6 +20,8 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
     ${first(`WHERE state = ${WAITING} AND due = ${FIRST}`)} UNION ALL
     ${first(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
+    ${first(`WHERE state = ${WAITING} AND due = ${AGAIN}`)} UNION ALL
+    ${first(`WHERE state = ${PARKED} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${ACTIVE}`)})`
 // Events behind another one of their key wait for that one, not for a slot.
@@ -43,6 +46,7 @@ type Answer =
   | PresenceView
   | DeadLetter
   | readonly string[]
+  | readonly PausedHandling[]
   | boolean
   | undefined
 
@@ -54,6 +58,8 @@ const WRITES: readonly Query['kind'][] = [
   'forget',
   'publish',
   'renew',
+  'pause',
+  'resume',
 ]
 
 /** Returns whether a query needs a transaction. */
@@ -68,6 +74,7 @@ export class Queries {
   readonly #browse: Browse
   readonly #board: Board
   readonly #settle: Settle
+  readonly #pauses: Pauses
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
   readonly #oldestUntried: SqliteStatement
@@ -75,9 +82,10 @@ export class Queries {
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts, settle: Settle) {
+  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts, settle: Settle, pauses: Pauses) {
     this.#counts = counts
     this.#settle = settle
+    this.#pauses = pauses
     this.#deadLetters = new DeadLetters(database, ordering, counts)
     this.#browse = new Browse(database)
     this.#board = new Board(database, counts)
@@ -123,6 +131,12 @@ export class Queries {
         return this.#counts.minutes(now)
       case 'renew':
         return this.#settle.renew(query.lease, query.leaseMs, now)
+      case 'pause':
+        return this.#pauses.add(query.type, now)
+      case 'resume':
+        return this.#pauses.end(query.type)
+      case 'paused':
+        return this.#pauses.read().list
       case 'publish':
         this.#board.publish(query.own)
         return true
@@ -145,6 +159,7 @@ export class Queries {
       return oldest === null ? 0 : Math.max(0, now - oldest)
     }
     const active = countOf(this.#countActive)
+    const paused = this.#pauses.read()
     const waiting = this.#waitingError.get() as { readonly reason: string } | undefined
     return {
       pending: Math.max(0, this.#counts.total('unhandled') - active),
@@ -152,7 +167,10 @@ export class Queries {
       dead: this.#counts.total('dead'),
       oldestPendingMs: ageOf(this.#oldest),
       retrying: countOf(this.#countRetrying),
-      oldestUntriedMs: ageOf(this.#oldestUntried),
+      // What is paused could not run now.
+      oldestUntriedMs: paused.coversAll ? 0 : ageOf(this.#oldestUntried),
+      ...(paused.coversAll && { paused: true }),
+      ...(paused.types.size > 0 && { pausedTypes: [...paused.types] }),
       ...(waiting && { waitingError: waiting.reason }),
     }
   }

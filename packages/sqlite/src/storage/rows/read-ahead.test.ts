@@ -7,7 +7,15 @@ import type { Arrival, Batch, Lease, Settlement } from '../../protocol/batch.ts'
 import type { TakenRow } from '../../protocol/batch-result.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = { capacity: 1000, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 1000,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
@@ -19,7 +27,7 @@ const NOTHING: Batch = {
 }
 
 function ordered(index: number, bytes = 0): Arrival {
-  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, bytes, 'cnv_1', index, null, null]
+  return [index, `key${index}`, '', `evt_${index}`, 'a.b', 1, 0, bytes, 'cnv_1', index, null, null, null]
 }
 
 function complete({ seq, token }: Lease, next?: Lease): Settlement {

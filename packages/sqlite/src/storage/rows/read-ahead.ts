@@ -1,8 +1,9 @@
-import type { RowBehind, RowsBehind, StoredEvent } from '../../protocol/batch-result.ts'
+import type { RowBehind, RowsBehind, StoredEvent, TakenRow } from '../../protocol/batch-result.ts'
 import { monotonicMs } from '../../protocol/monotonic-ms.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { BEHIND } from '../schema/states.ts'
 import { BODY_SEQ, Bodies } from './bodies.ts'
+import type { Paused } from './pauses.ts'
 
 /** Limit for the total size of the bodies read ahead behind one row. */
 const MAX_BYTES = 65_536
@@ -13,7 +14,7 @@ const MAX_BYTES = 65_536
 const PAUSE_MS = 60_000
 
 const BEHIND_ROWS = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, mark,
-    order_at AS orderAt, ${BODY_SEQ} AS bodySeq,
+    order_at AS orderAt, group_name AS "group", ${BODY_SEQ} AS bodySeq,
     (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = coalesce(e.body_seq, e.seq)) AS bytes
   FROM ackhook_events AS e WHERE order_key = (SELECT order_key FROM ackhook_events WHERE seq = ?) AND state = ${BEHIND}
   ORDER BY order_at, seq LIMIT ?`
@@ -26,6 +27,7 @@ interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly orderAt: number
   readonly bodySeq: number
   readonly bytes: number | null
+  readonly group: string | null
 }
 
 /** Reads rows ahead, so that a key's events need not each wait for a commit. */
@@ -47,13 +49,21 @@ export class ReadAhead {
   }
 
   /** Returns the rows behind the taken row `seq`; `undefined` if there are none. */
-  behind(seq: number, limit: number, newToken: () => string): RowsBehind | undefined {
+  behind(
+    { seq, group }: Pick<TakenRow, 'seq' | 'group'>,
+    limit: number,
+    pauses: Pick<Paused, 'covers'>,
+    newToken: () => string,
+  ): RowsBehind | undefined {
     const found = this.#rows.all(seq, Math.max(1, limit)) as WaitingRow[]
     if (found.length === 0) return undefined
     const { orderKey } = this.#orderKey.get(seq) as { readonly orderKey: string }
     const readAt = monotonicMs()
     const isPaused = readAt < this.#pausedUntil
-    return { orderKey, readAt, rows: isPaused ? [] : this.#withBodies(found.slice(0, limit), newToken) }
+    // A run has one slot: that of its first row's group.
+    const end = found.findIndex(row => row.group !== (group ?? null) || pauses.covers(row.type))
+    const mayFollow = found.slice(0, end < 0 ? limit : Math.min(end, limit))
+    return { orderKey, readAt, rows: isPaused ? [] : this.#withBodies(mayFollow, newToken) }
   }
 
   #withBodies(found: readonly WaitingRow[], newToken: () => string): RowBehind[] {

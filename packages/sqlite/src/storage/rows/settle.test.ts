@@ -6,7 +6,15 @@ import { expect, it } from 'vitest'
 import type { Batch } from '../../protocol/batch.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = { capacity: 10, leaseMs: 10_000, minDelayMs: 10, maxDelayMs: 50, factor: 2 }
+const TERMS = {
+  capacity: 10,
+  leaseMs: 10_000,
+  minDelayMs: 10,
+  maxDelayMs: 50,
+  factor: 2,
+  concurrency: 16,
+  groups: undefined,
+}
 const NOTHING: Batch = {
   arrivals: [],
   bytes: new Uint8Array(),
@@ -33,7 +41,7 @@ it.each([
   const storage = new Storage(() => new DatabaseSync(path), path)
   const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, ...batch }], TERMS)[0]
   run({
-    arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null]],
+    arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null, null]],
     bytes: new Uint8Array(2),
   })
   const database = new DatabaseSync(path)

@@ -1,11 +1,14 @@
 import { crashDelayMs, crashPolicy } from '@ackhook/core/spi'
-import type { StoredEvent, TakenRow } from '../../protocol/batch-result.ts'
+import type { TakenRow } from '../../protocol/batch-result.ts'
 import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
-import { ACTIVE, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
-import { BODY_SEQ, Bodies } from './bodies.ts'
+import { count, type Running } from '../leases/own-leases.ts'
+import { ACTIVE, AGAIN, AT_ONCE, FIRST, PARKED, WAITING } from '../schema/states.ts'
+import { Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
+import { GroupLanes, PlainLanes, type WaitingRow } from './lanes.ts'
+import type { Paused } from './pauses.ts'
 import type { ReadAhead } from './read-ahead.ts'
 
 interface Taken {
@@ -14,26 +17,17 @@ interface Taken {
   readonly isOrdered: boolean
 }
 
-interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
-  readonly seq: number
-  readonly attempts: number
-  readonly crashes: number
-  readonly isOrdered: number
-  readonly mark: number
-  readonly postponed: number
-  readonly bodySeq: number
-  /** Time at which the row became due. */
-  readonly since: number
+/** What a take depends on. */
+export interface TakeContext {
+  /** Refs by key of this transaction's arrivals, whose bytes need not be read back. */
+  readonly arrivals: ReadonlyMap<string, number>
+  readonly policy: StoragePolicy
+  readonly paused: Paused
+  /** Counts the rows that run here. The take adds its own where slots are shared. */
+  readonly running: () => Running
+  readonly now: number
 }
 
-const COLUMNS = `seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes,
-    order_key IS NOT NULL AS isOrdered, mark, postponed, ${BODY_SEQ} AS bodySeq`
-
-const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
-const WAITS_FOR_SLOT = `SELECT ${COLUMNS}, iif(due = ${FIRST}, 0, accepted_at) AS since
-  FROM ackhook_events WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
-const WAITED_FOR_TIME = `SELECT ${COLUMNS}, due AS since FROM ackhook_events
-  WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
 const LEASE = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = ?, postponed = 0, token = ?
   WHERE seq = ?`
 // Changes nothing if the owner has renewed the lease after all.
@@ -43,9 +37,13 @@ const BEGAN_IN_FUTURE = `FROM ackhook_events INDEXED BY ackhook_events_wait_bega
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay > ?`
 const IS_CLOCK_SET_BACK = `SELECT 1 ${BEGAN_IN_FUTURE} LIMIT 1`
 const WAIT_FROM_NOW = `UPDATE ackhook_events SET due = ? + delay WHERE seq IN (SELECT seq ${BEGAN_IN_FUTURE} LIMIT ?)`
+const PARK = `UPDATE ackhook_events SET state = ${PARKED}, due = ${AT_ONCE}, delay = 0 WHERE seq = ?`
+const PARKED_TYPE = `SELECT type FROM ackhook_events INDEXED BY ackhook_events_parked WHERE state = ${PARKED} AND type > ?
+  ORDER BY type LIMIT 1`
+const UNPARK = `UPDATE ackhook_events SET state = ${WAITING} WHERE seq IN (
+    SELECT seq FROM ackhook_events INDEXED BY ackhook_events_parked WHERE state = ${PARKED} AND type = ? ORDER BY seq LIMIT ?)`
 /** Limit for one transaction: further rows wait for the next one. */
-const MAX_RESTARTED = 1000
-const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
+const MAX_CHANGED = 1000
 
 /** Takes rows to run, each with a lease. */
 export class Take {
@@ -53,15 +51,18 @@ export class Take {
   readonly #readAhead: ReadAhead
   readonly #counts: Counts
   readonly #uniqueToken: () => string
-  readonly #lastDue: SqliteStatement
-  readonly #waitsForSlot: SqliteStatement
-  readonly #waitedForTime: SqliteStatement
+  readonly #plain: PlainLanes
+  readonly #groups: GroupLanes
   readonly #bodies: Bodies
   readonly #lease: SqliteStatement
   readonly #putBack: SqliteStatement
   readonly #isClockSetBack: SqliteStatement
   readonly #waitFromNow: SqliteStatement
-  readonly #nextDue: SqliteStatement
+  readonly #park: SqliteStatement
+  readonly #parkedType: SqliteStatement
+  readonly #unpark: SqliteStatement
+  /** True if the last take has left rows that could have been taken or parked. */
+  #isCut = false
 
   constructor(
     database: SqliteDatabase,
@@ -74,35 +75,36 @@ export class Take {
     this.#readAhead = readAhead
     this.#counts = counts
     this.#uniqueToken = uniqueToken
-    this.#lastDue = database.prepare(LAST_DUE)
-    this.#waitsForSlot = database.prepare(WAITS_FOR_SLOT)
-    this.#waitedForTime = database.prepare(WAITED_FOR_TIME)
+    this.#plain = new PlainLanes(database)
+    this.#groups = new GroupLanes(database)
     this.#bodies = new Bodies(database)
     this.#lease = database.prepare(LEASE)
     this.#putBack = database.prepare(PUT_BACK)
     this.#isClockSetBack = database.prepare(IS_CLOCK_SET_BACK)
     this.#waitFromNow = database.prepare(WAIT_FROM_NOW)
-    this.#nextDue = database.prepare(NEXT_DUE)
+    this.#park = database.prepare(PARK)
+    this.#parkedType = database.prepare(PARKED_TYPE)
+    this.#unpark = database.prepare(UNPARK)
   }
 
   /** Returns whether {@link rows} would return or change any row. Only reads. */
-  isDue({ leaseMs }: StoragePolicy, now: number): boolean {
+  isDue({ leaseMs }: StoragePolicy, paused: Paused, now: number): boolean {
     return (
       this.#expired.hasAny(leaseMs) ||
-      this.#lastDue.get(now) !== undefined ||
-      this.#isClockSetBack.get(now) !== undefined
+      this.#plain.isDue(now) ||
+      this.#isClockSetBack.get(now) !== undefined ||
+      this.#typeToUnpark(paused) !== undefined
     )
   }
 
-  /** Takes rows. `arrivals`: refs by key of this transaction's arrivals, whose bytes need not be read back. */
-  rows(limit: number, arrivals: ReadonlyMap<string, number>, policy: StoragePolicy, now: number): Taken[] {
+  rows(limit: number, context: TakeContext): Taken[] {
+    const { policy, paused, now } = context
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
     // Bounds each wait to twice its delay, however far the clock is set back.
-    this.#waitFromNow.run(now, now, MAX_RESTARTED)
-    return this.#findWaiting(limit, now).map(row => ({
-      row: this.#take(row, arrivals.get(row.key), policy, now),
-      isOrdered: row.isOrdered === 1,
-    }))
+    this.#waitFromNow.run(now, now, MAX_CHANGED)
+    this.#isCut = false
+    this.#unparkSome(paused)
+    return policy.groups === undefined ? this.#takePlain(limit, context) : this.#takeInGroups(limit, context)
   }
 
   /** Returns a token that is unique to one lease. */
@@ -110,10 +112,11 @@ export class Take {
     return leaseToken(this.#uniqueToken(), leaseMs)
   }
 
-  nextDueMs({ leaseMs }: StoragePolicy, now: number): number | undefined {
-    const { due } = this.#nextDue.get() as { readonly due: number | null }
-    const nextMs = due === null ? Number.POSITIVE_INFINITY : Math.max(0, due - now)
-    const soonestMs = Math.min(nextMs, this.#expired.nextPollMs(leaseMs))
+  nextDueMs({ leaseMs, groups }: StoragePolicy, now: number): number | undefined {
+    if (this.#isCut) return 0
+    // A row that waits for a slot of its group is taken once one is free.
+    const due = groups === undefined ? this.#plain.nextDueMs(now) : this.#groups.nextDueMs(now)
+    const soonestMs = Math.min(due ?? Number.POSITIVE_INFINITY, this.#expired.nextPollMs(leaseMs))
     return soonestMs === Number.POSITIVE_INFINITY ? undefined : soonestMs
   }
 
@@ -123,48 +126,85 @@ export class Take {
     this.#putBack.run(delayMs === 0 ? FIRST : now + delayMs, delayMs, seq, token, due)
   }
 
-  #findWaiting(limit: number, now: number): readonly WaitingRow[] {
-    // A statement of many columns runs only if a row may be due. perf: note 23.
-    const last = this.#lastDue.get(now) as { readonly due: number } | undefined
-    if (last === undefined) return []
-    const forSlot = this.#waitsForSlot.all(limit) as WaitingRow[]
-    return last.due <= AT_ONCE
-      ? forSlot
-      : merge(forSlot, this.#waitedForTime.all(now, limit) as WaitingRow[], limit)
+  #takePlain(limit: number, context: TakeContext): Taken[] {
+    const { policy, running, now } = context
+    const taken: Taken[] = []
+    for (let parked = 0; taken.length < limit; ) {
+      const before = parked
+      for (const row of this.#plain.next(limit - taken.length, policy, running, now)) {
+        if (this.#parks(row, context)) parked++
+        else taken.push(this.#take(row, context))
+      }
+      if (parked === before) break
+      if (parked >= MAX_CHANGED) {
+        this.#isCut = true
+        break
+      }
+    }
+    return taken
   }
 
-  #take(row: WaitingRow, ref: number | undefined, policy: StoragePolicy, now: number): TakenRow {
-    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes, mark } = row
+  #takeInGroups(limit: number, context: TakeContext): Taken[] {
+    const { policy, running, now } = context
+    if (policy.groups !== undefined) this.#groups.prepare(policy.groups, now)
+    const taken: Taken[] = []
+    for (let parked = 0; taken.length < limit; ) {
+      if (parked >= MAX_CHANGED) {
+        this.#isCut = true
+        break
+      }
+      const row = this.#groups.next(policy, running())
+      if (row === undefined) break
+      if (this.#parks(row, context)) parked++
+      else taken.push(this.#take(row, context))
+    }
+    return taken
+  }
+
+  /** Parks a row of a paused type, so that later takes need not read it again. */
+  #parks({ seq, type }: WaitingRow, { paused }: TakeContext): boolean {
+    if (!paused.types.has(type)) return false
+    this.#park.run(seq)
+    return true
+  }
+
+  /** Lets some rows go on that were parked for a pause that has ended. */
+  #unparkSome(paused: Paused): void {
+    const type = this.#typeToUnpark(paused)
+    if (type !== undefined) this.#isCut = Number(this.#unpark.run(type, MAX_CHANGED).changes) > 0
+  }
+
+  /** Returns a type with parked rows that is not paused. */
+  #typeToUnpark(paused: Paused): string | undefined {
+    let type = ''
+    do {
+      const row = this.#parkedType.get(type) as { readonly type: string } | undefined
+      // A driver that reads a text back shortened would find the same one again.
+      if (row === undefined || row.type === type) return undefined
+      type = row.type
+    } while (paused.types.has(type))
+    return type
+  }
+
+  #take(row: WaitingRow, { arrivals, policy, running, now }: TakeContext): Taken {
+    const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, crashes, mark, due } = row
     const decision = crashPolicy(crashes)
     const attempt = decision === 'run' ? attempts + 1 : attempts
     const token = this.newToken(policy)
-    if (row.isOrdered === 1 && crashes > 0) this.#readAhead.pause()
+    const isOrdered = row.isOrdered === 1
+    if (isOrdered && crashes > 0) this.#readAhead.pause()
     if (row.postponed === 1) this.#counts.change('postponed', -1)
     this.#lease.run(now + policy.leaseMs, attempt, token, seq)
-    if (ref !== undefined) return { seq, token, attempt, decision, mark, ref }
-    const stored = this.#bodies.readTraced(row.bodySeq)
-    const event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
-    return { seq, token, attempt, decision, mark, event }
-  }
-}
-
-/** Merges two ordered lists and keeps the first `limit` rows: those that have waited longer for a slot go first. */
-function merge(
-  one: readonly WaitingRow[],
-  other: readonly WaitingRow[],
-  limit: number,
-): readonly WaitingRow[] {
-  const merged: WaitingRow[] = []
-  for (let left = 0, right = 0; merged.length < limit; ) {
-    const [first, second] = [one[left], other[right]]
-    if (second === undefined || (first !== undefined && first.since <= second.since)) {
-      if (first === undefined) break
-      merged.push(first)
-      left++
-    } else {
-      merged.push(second)
-      right++
+    const ref = arrivals.get(key)
+    const taken: TakenRow = { seq, token, attempt, decision, mark }
+    if (row.group !== null) taken.group = row.group
+    if (due === AGAIN || due > AT_ONCE) taken.isRetry = true
+    if (policy.groups !== undefined) count(running(), taken)
+    if (ref !== undefined) taken.ref = ref
+    else {
+      const stored = this.#bodies.readTraced(row.bodySeq)
+      taken.event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
     }
+    return { row: taken, isOrdered }
   }
-  return merged
 }

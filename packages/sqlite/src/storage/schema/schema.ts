@@ -2,14 +2,26 @@ import { renameSync, rmSync } from 'node:fs'
 import { FaultError } from '../../protocol/fault.ts'
 import type { Upgrade } from '../../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, BEHIND, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, PARKED, WAITING } from './states.ts'
 
 /** Version of {@link TABLES}. Stored in a table, because `user_version` belongs to the application. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 const BODY_GOES = `CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
     DELETE FROM ackhook_bodies WHERE seq = coalesce(OLD.body_seq, OLD.seq);
   END;`
+
+/**
+ * What pauses and shared slots need. Both indexes are empty while neither is used. `type`: the paused one, or '' for all.
+ */
+const PAUSES_AND_GROUPS = `
+  CREATE INDEX ackhook_events_parked ON ackhook_events (type) WHERE state = ${PARKED};
+  CREATE INDEX ackhook_events_group ON ackhook_events (due, group_name)
+    WHERE state = ${WAITING} AND due <= ${AT_ONCE} AND group_name IS NOT NULL;
+  CREATE TABLE ackhook_pauses (
+    type TEXT PRIMARY KEY,
+    since INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`
 
 /**
  * One row per unhandled event. The meaning of `due` depends on the state: not before, or immediately (waiting), leased
@@ -46,7 +58,8 @@ const TABLES = `
     order_key TEXT,
     order_at INTEGER,
     reason TEXT,
-    body_seq INTEGER
+    body_seq INTEGER,
+    group_name TEXT
   ) STRICT;
   CREATE TABLE ackhook_bodies (
     seq INTEGER PRIMARY KEY,
@@ -60,6 +73,7 @@ const TABLES = `
   CREATE INDEX ackhook_events_wait_began ON ackhook_events (due - delay) WHERE state = ${WAITING} AND due > ${AT_ONCE};
   CREATE INDEX ackhook_events_order ON ackhook_events (order_key, state, order_at)
     WHERE order_key IS NOT NULL;
+  ${PAUSES_AND_GROUPS}
   CREATE TABLE ackhook_ids (
     key TEXT PRIMARY KEY,
     forget_at INTEGER NOT NULL,
@@ -111,7 +125,11 @@ const TO_2 = `
 const TO_3 = `
   ALTER TABLE ackhook_bodies ADD COLUMN traceparent TEXT;
   ALTER TABLE ackhook_bodies ADD COLUMN tracestate TEXT;`
-const UPGRADES = [TO_2, TO_3]
+/** Upgrade from version 3, in which nothing could be paused, and no slots were shared. */
+const TO_4 = `
+  ALTER TABLE ackhook_events ADD COLUMN group_name TEXT;
+  ${PAUSES_AND_GROUPS}`
+const UPGRADES = [TO_2, TO_3, TO_4]
 
 /**
  * Creates the tables in a file that has none, and upgrades those of an older release, of which it keeps a copy. Throws if
