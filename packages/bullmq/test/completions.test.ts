@@ -219,7 +219,7 @@ function jobThat(answers: readonly Error[], ...found: Relocked[]) {
       recordBegin: async () => true,
       release: vi.fn(async () => {}),
     },
-    ...{ onCompletionLost: vi.fn(), onLeft: vi.fn() },
+    ...{ onEndLost: vi.fn(), onLeft: vi.fn() },
   }
   const over = { is: false }
   const relock = async () => found.shift() ?? 'recorded'
@@ -271,6 +271,6 @@ test('a completion that could not be recorded before the drain ended is reported
     over.is = true
   })
   await expect(complete()).rejects.toBe(cut)
-  expect(events.onCompletionLost.mock.calls).toEqual([[delivery, cut]])
+  expect(events.onEndLost.mock.calls).toEqual([['completion_lost', delivery, cut]])
   expect(events.onLeft).toHaveBeenCalledTimes(1)
 })

@@ -19,6 +19,7 @@ export interface MetricsOptions {
 const INCIDENTS: readonly string[] = [
   'lease_lost',
   'completion_lost',
+  'failure_lost',
   'store_slow',
   'store_down',
   'clock_differs',
@@ -124,6 +125,7 @@ export class Metrics {
         return
       case 'lease_lost':
       case 'completion_lost':
+      case 'failure_lost':
       case 'store_slow':
       case 'store_down':
         this.#instruments.incidents.add(1, { [ATTRIBUTE.incident]: observation.kind })

@@ -322,8 +322,8 @@ class SqliteInbox {
         // The row gets its lease with the previous row's result, which is tried again too.
         const mayBeLeased = before !== undefined && (await before.recorded)
         if (!mayBeLeased && !(await this.#recordRetries.next(failures))) {
-          if (settlement.kind === 'complete')
-            policy.observe({ kind: 'completion_lost', ...eventRef(held.delivery), error })
+          const kind = settlement.kind === 'complete' ? 'completion_lost' : 'failure_lost'
+          policy.observe({ kind, ...eventRef(held.delivery), error })
           return false
         }
       }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { AttemptResult } from '@ackhook/core/spi'
 import { type SqliteInboxOptions, sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
@@ -49,14 +50,14 @@ it('observes an outage once if due events cannot be taken', () =>
 
 describe('a result that a locked file refuses', () => {
   /** Runs an event whose handlers end while another process locks the file. */
-  async function refused(folder: string) {
+  async function refused(folder: string, result: AttemptResult = { outcome: 'completed' }) {
     const path = join(folder, 'inbox.db')
     const other = new DatabaseSync(path)
     const database = new DatabaseSync(path)
     const inbox = sqliteInbox({ database })
     const { seen } = await startInbox(inbox, {}, async () => {
       other.exec('BEGIN IMMEDIATE')
-      return { outcome: 'completed' }
+      return result
     })
     database.exec('PRAGMA busy_timeout = 0')
     const delivery = newDelivery()
@@ -88,13 +89,19 @@ describe('a result that a locked file refuses', () => {
       for (const open of [other, database]) open.close()
     }))
 
-  it('is observed as lost if that fails too, before the inbox is closed', () =>
+  const error = new Error('no')
+  it.each<[AttemptResult, string]>([
+    [{ outcome: 'completed' }, 'completion_lost'],
+    [{ outcome: 'retry', delayMs: 1000, error }, 'failure_lost'],
+    [{ outcome: 'dead', error, notified: false }, 'failure_lost'],
+  ])('is observed as lost if that fails too, before the inbox is closed: %j', (result, kind) =>
     withFolder(async folder => {
-      const { other, database, inbox, seen, delivery } = await refused(folder)
+      const { other, database, inbox, seen, delivery } = await refused(folder, result)
       await inbox.close(0)
-      expect(seen.at(-1)).toMatchObject({ kind: 'completion_lost', id: delivery.id })
+      expect(seen.at(-1)).toMatchObject({ kind, id: delivery.id })
       for (const open of [other, database]) open.close()
-    }))
+    }),
+  )
 })
 
 function holdWhileWaiting(database: Database): boolean {

@@ -91,8 +91,7 @@ export class InboxWorker {
       release: token => this.#worker.release(token),
       onError: error => this.#outages.report(error),
       onLeaseLost: delivery => policy.observe({ kind: 'lease_lost', ...eventRef(delivery) }),
-      onCompletionLost: (delivery, error) =>
-        policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error }),
+      onEndLost: (kind, delivery, error) => policy.observe({ kind, ...eventRef(delivery), error }),
       isOver: () => this.#givingBack,
     })
     this.#worker = engine.newWorker(job => this.#attempt(job), {
@@ -133,7 +132,7 @@ export class InboxWorker {
       this.#taken.abortAll(ABORT.drained)
       await settlesWithin(closed, GRACE_MS)
       // Report these now: the process may end right after its drain, and a hanging server never refuses a record.
-      this.#taken.loseCompletions(ABORT.drained())
+      this.#taken.loseEnds(ABORT.drained())
       this.#worker.disconnect().catch(() => {})
     }
     this.#taken.stop()

@@ -40,8 +40,8 @@ export interface TakenJobParts {
   readonly onError: (error: Error) => void
   /** Reports that an attempt no longer counts. */
   readonly onLeaseLost: (delivery: Delivery) => void
-  /** Reports that the completion of a handled event could not be recorded. */
-  readonly onCompletionLost: (delivery: Delivery, error: unknown) => void
+  /** Reports that the end of an attempt could not be recorded: that the event was handled, or that it failed. */
+  readonly onEndLost: (kind: EndLost, delivery: Delivery, error: unknown) => void
   /** Returns whether the drain has run out of time, so that a record is not repeated any more. */
   readonly isOver: () => boolean
   /** Called once for each take, at the end of its life. */
@@ -58,6 +58,15 @@ const LOST: ReadonlySet<unknown> = new Set([
 /** BullMQ's methods that record the end of a job. */
 const RECORDS = ['moveToCompleted', 'moveToFailed', 'moveToDelayed', 'moveToWait'] as const
 const REPEAT_AFTER_MS = 250
+
+type EndLost = 'completion_lost' | 'failure_lost'
+/** A postponed event has lost nothing: no handler has seen it. */
+const LOST_BY: Readonly<Record<AttemptResult['outcome'], EndLost | undefined>> = {
+  completed: 'completion_lost',
+  retry: 'failure_lost',
+  dead: 'failure_lost',
+  postponed: undefined,
+}
 
 type Call = (...args: unknown[]) => Promise<unknown>
 
@@ -81,8 +90,8 @@ export class TakenJob {
   #supersede!: () => void
   #resolveLeft!: () => void
   #asking: Promise<void> | undefined
-  /** The event was handled, and its completion is not recorded yet. */
-  #isCompleting = false
+  /** What is lost as long as the end is not recorded. */
+  #unrecorded: EndLost | undefined
   #hasLeft = false
 
   /** @param sentAt - When the request that took the job was sent. */
@@ -171,7 +180,7 @@ export class TakenJob {
    */
   end(result: AttemptResult): void {
     this.#state = 'ended'
-    this.#isCompleting = result.outcome === 'completed'
+    this.#unrecorded = LOST_BY[result.outcome]
   }
 
   /** Another worker has the job: the attempt no longer counts. */
@@ -202,11 +211,12 @@ export class TakenJob {
     this.#resolveLeft()
   }
 
-  /** Reports an event that was handled but whose completion will not be recorded. */
-  loseCompletion(error: unknown): void {
-    if (!this.#isCompleting) return
-    this.#isCompleting = false
-    this.#parts.onCompletionLost(this.#run!.delivery, error)
+  /** Reports an attempt that has ended without a record of it. */
+  loseEnd(error: unknown): void {
+    const kind = this.#unrecorded
+    if (kind === undefined) return
+    this.#unrecorded = undefined
+    this.#parts.onEndLost(kind, this.#run!.delivery, error)
   }
 
   /**
@@ -274,17 +284,17 @@ export class TakenJob {
     if (this.#state === 'ended') this.#state = 'recording'
     try {
       const recorded = await this.#recordOnce(record, args)
-      this.#isCompleting = false
+      this.#unrecorded = undefined
       if (this.#state === 'recording') this.#state = name === 'moveToWait' ? 'given back' : 'recorded'
       return recorded
     } catch (error) {
       // If the event loop is blocked for longer than a lease, handlers may end before the attempt learns that its lock is
       // gone. BullMQ reports the refusal without the job.
       if (isLost(error)) this.lose()
-      else if (name === 'moveToCompleted') this.loseCompletion(error)
+      else this.loseEnd(error)
       throw error
     } finally {
-      this.#isCompleting = false
+      this.#unrecorded = undefined
       this.leave()
     }
   }

@@ -32,7 +32,7 @@ function locksOn(
   const asked: { jobIds: string[]; tokens: string[] }[] = []
   const errors: string[] = []
   const onLost = vi.fn()
-  const onCompletionLost = vi.fn()
+  const onEndLost = vi.fn()
   const locks = new TakenJobs({
     limits: limitsOf(leaseMs),
     renew: (jobIds, tokens, ms) => {
@@ -44,7 +44,7 @@ function locksOn(
     release: async () => {},
     onError: error => void errors.push(error.message),
     onLeaseLost: onLost,
-    onCompletionLost,
+    onEndLost,
     isOver: () => false,
   })
   open = locks
@@ -56,7 +56,7 @@ function locksOn(
     held.begin({ delivery: { id } as Delivery, attempt, result: new Promise(() => {}) })
     return held
   }
-  return { locks, take, hold, asked, errors, onLost, onCompletionLost }
+  return { locks, take, hold, asked, errors, onLost, onEndLost }
 }
 
 interface TakeOptions {

@@ -13,7 +13,7 @@ export interface TakenJobsParts {
   readonly release: TakenJobParts['release']
   readonly onError: (error: Error) => void
   readonly onLeaseLost: (delivery: Delivery) => void
-  readonly onCompletionLost: (delivery: Delivery, error: unknown) => void
+  readonly onEndLost: TakenJobParts['onEndLost']
   readonly isOver: () => boolean
 }
 
@@ -43,7 +43,7 @@ export class TakenJobs {
     release,
     onError,
     onLeaseLost,
-    onCompletionLost,
+    onEndLost,
     isOver,
   }: TakenJobsParts) {
     this.#limits = limits
@@ -56,7 +56,7 @@ export class TakenJobs {
       release,
       onError,
       onLeaseLost,
-      onCompletionLost,
+      onEndLost,
       isOver,
       onLeft: take => this.#remove(take),
     }
@@ -77,9 +77,9 @@ export class TakenJobs {
     for (const { run } of this.#takes.values()) run?.attempt.abort(reason())
   }
 
-  /** Reports every event that was handled and whose completion is not recorded yet. */
-  loseCompletions(error: AckhookError): void {
-    for (const take of this.#takes.values()) take.loseCompletion(error)
+  /** Reports every attempt that has ended without a record of it yet. */
+  loseEnds(error: AckhookError): void {
+    for (const take of this.#takes.values()) take.loseEnd(error)
   }
 
   stop(): void {

@@ -145,7 +145,7 @@ export interface DrainReport {
    */
   readonly lost: number
   /**
-   * Events whose handlers still ran, or whose completion could not be recorded, when the time was over. They run again. Absent if there are none; the receiver counts them, not the inbox.
+   * Events whose handlers still ran, or whose end could not be recorded, when the time was over. They run again. Absent if there are none; the receiver counts them, not the inbox.
    */
   readonly cut?: number
 }

@@ -67,6 +67,11 @@ export type Observation =
    * redelivered.
    */
   | (OfEvent & { readonly kind: 'completion_lost'; readonly error: unknown })
+  /**
+   * An attempt failed, but a durable inbox could record neither its retry nor its dead letter: the event runs again once
+   * its lease has expired, as after a crash.
+   */
+  | (OfEvent & { readonly kind: 'failure_lost'; readonly error: unknown })
   /** Someone redrove or deleted a dead letter on a dashboard. `by`: that person, if `authorize` gave a name. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /** A call to the store took longer than a quarter of its deadline. */

@@ -8,8 +8,8 @@ import {
   watch,
 } from '../../../../test/support/receiving.ts'
 import type { AcceptResult } from '../inbox/accept-result.ts'
-import { createAttempt } from '../inbox/attempt.ts'
-import type { Inbox, InboxStats, ProcessEvent } from '../inbox/inbox.ts'
+import { ABORT, createAttempt } from '../inbox/attempt.ts'
+import type { Inbox, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { createReceiver } from '../receiver/create-receiver.ts'
 
@@ -284,6 +284,38 @@ describe('a deployment', () => {
         /^The drain ended after [\d.]+ s: 2 events handled, 1 attempts withdrawn, 1 events left\. 1 are lost: give close\(\)/,
       ),
     })
+  })
+
+  it('counts each event once whose end could not be recorded, handled or failed, as cut', async () => {
+    let policy: ProcessingPolicy | undefined
+    const { inbox } = durableInbox({})
+    const about = (id: string) => ({ id, type: 'a.b', namespace: '' })
+    const error = ABORT.drained()
+    const receiver = createReceiver({
+      secret: SECRET,
+      logger: recordingLogger(),
+      inbox: {
+        ...inbox,
+        start(_, given) {
+          policy = given
+        },
+        async close() {
+          policy?.observe({ kind: 'completion_lost', ...about('handled'), error })
+          policy?.observe({ kind: 'failure_lost', ...about('failed'), error })
+          policy?.observe({ kind: 'failure_lost', ...about('withdrawn'), error })
+          policy?.observe({
+            kind: 'attempt_withdrawn',
+            ...about('withdrawn'),
+            attempt: 1,
+            durationMs: 1,
+            error,
+          })
+          return { lost: 0 }
+        },
+      },
+    })
+    await receiver.on('*', () => {}).start()
+    expect(await receiver.close()).toEqual({ lost: 0, cut: 3 })
   })
 
   it('that leaves nothing is two lines of information', async () => {

@@ -1,8 +1,8 @@
 import { hasCode } from '../errors/errors.ts'
+import type { Delivery } from '../inbox/delivery.ts'
 import type { DrainReport, InboxStats } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
-import type { Observation } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -70,10 +70,14 @@ export class QueueLog {
     const { logger, observers } = this.#parts
     const startedAt = performance.now()
     const counts: Record<string, number> = {}
-    let cutShort = 0
+    const withdrawn = new Set<string>()
+    const unrecorded = new Set<string>()
     const leave = observers.add(observation => {
       counts[observation.kind] = (counts[observation.kind] ?? 0) + 1
-      if (isCutShort(observation)) cutShort++
+      const { kind } = observation
+      if (kind === 'completion_lost' || kind === 'failure_lost') unrecorded.add(nameOf(observation))
+      else if (kind === 'attempt_withdrawn' && hasCode(observation.error, 'drain_timeout'))
+        withdrawn.add(nameOf(observation))
     })
     const stats = await this.#ask(stats => stats)
     const begins = stats && `: ${stats.pending} events wait and ${stats.active} run`
@@ -81,13 +85,13 @@ export class QueueLog {
     logger.info({ code: 'drain_begins', ...stats }, message)
     const { lost } = await close()
     leave()
-    const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: withdrawn = 0 } = counts
+    const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: attempts = 0 } = counts
     // A memory inbox counts acknowledged events whose attempts were cut short among those that are lost.
-    const cut = (counts['completion_lost'] ?? 0) + (lost > 0 ? 0 : cutShort)
+    const cut = new Set([...unrecorded, ...(lost > 0 ? [] : withdrawn)]).size
     const left = stats && Math.max(0, stats.pending + stats.active - handled - dead)
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-    const over = `The drain ended after ${seconds} s: ${handled} events handled, ${withdrawn} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
-    const fields = { code: 'drain_over', handled, withdrawn, left, lost, cut, seconds }
+    const over = `The drain ended after ${seconds} s: ${handled} events handled, ${attempts} attempts withdrawn, ${left ?? 'an unknown number of'} events left.`
+    const fields = { code: 'drain_over', handled, withdrawn: attempts, left, lost, cut, seconds }
     if (lost > 0) logger.error(fields, `${over} ${lost} are lost: ${ADVICE}`)
     else if (cut > 0)
       logger.warn(fields, `${over} The time was over before ${cut} of them had ended: ${ADVICE_CUT}`)
@@ -120,11 +124,10 @@ export class QueueLog {
   }
 }
 
-/** Returns whether a drain ended before an event's handlers had. */
-function isCutShort(observation: Observation): boolean {
-  return observation.kind === 'attempt_withdrawn' && hasCode(observation.error, 'drain_timeout')
+/** Names an event: a withdrawn attempt may also end without a record, and counts once. */
+function nameOf({ namespace, id }: Pick<Delivery, 'namespace' | 'id'>): string {
+  return JSON.stringify([namespace, id])
 }
 
-const ADVICE_CUT =
-  'their handlers run again. Give close() a longer timeout, or let handlers heed their signal.'
+const ADVICE_CUT = 'they run again. Give close() a longer timeout, or let handlers heed their signal.'
 const ADVICE = 'give close() a longer timeout, save them in onDeadLetter, or use a durable inbox.'

@@ -107,6 +107,7 @@ function detailOf(observation: Observation): string | undefined {
     case 'dead_lettered':
     case 'attempt_withdrawn':
     case 'completion_lost':
+    case 'failure_lost':
     case 'store_down':
       return describeError(observation.error)
     case 'notice':
