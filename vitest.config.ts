@@ -46,7 +46,7 @@ const FOR_PEOPLE = [
   'test/conformance/*.test.ts',
   'test/docs/{compile,deploying,errors,links,site}.test.ts',
   'test/emulator/{client-round-trip,receivers}.test.ts',
-  'test/{property,vectors}/*.test.ts',
+  'test/{journeys,property,vectors}/*.test.ts',
   'test/shutdown/graceful-shutdown.test.ts',
 ]
 
