@@ -1,6 +1,5 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { HandlerContext } from '../events/event-types.ts'
-import type { Timeouts } from '../platform/platform.ts'
 import { ABANDONED, type CrashDecision } from './crash-policy.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -138,21 +137,8 @@ export const ABORT: Readonly<Record<'leaseLost' | 'drained', () => AckhookError>
   drained: () => new AckhookError('drain_timeout', 'The receiver was closed before this event was handled.'),
 }
 
-/**
- * Settles like `running`, unless the attempt is withdrawn first, by the inbox or by the timeout: then it rejects with the
- * reason. JavaScript cannot stop a handler; its signal is aborted and its result no longer counts.
- */
-export function withTimeout<T>(running: Promise<T>, attempt: Attempt, timeouts: Timeouts): Promise<T> {
-  return new Promise((resolve, reject) => {
-    attempt.onAbort(reject)
-    const timeout = timeouts.set(() => attempt.abort(timedOut(timeouts.ms)))
-    Promise.resolve(running)
-      .then(resolve, reject)
-      .finally(() => timeout.cancel())
-  })
-}
-
-function timedOut(ms: number): AckhookError {
+/** Reason for withdrawing an attempt at its time limit. */
+export function timedOut(ms: number): AckhookError {
   return new AckhookError(
     'handler_timeout',
     `The handlers took longer than ${ms} ms (option handlerTimeout).`,

@@ -1,7 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { HandlerContext } from '../events/event-types.ts'
-import { ABORT, createAttempt, withTimeout } from '../inbox/attempt.ts'
-import { createTimeouts } from '../platform/node/timeouts.ts'
 import { runHandlers } from './worker.ts'
 
 const event = { id: 'evt_1', type: 'a.b', created_at: '', data: {} }
@@ -77,66 +75,4 @@ it('treats a function with a then as a thenable, and any other as a value', asyn
       () => () => {},
     ),
   ).toBeTypeOf('function')
-})
-
-let timeouts = createTimeouts(1000)
-describe('the time limit of an attempt', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-    timeouts = createTimeouts(1000)
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
-  it('settles like the handlers, and leaves no timer', async () => {
-    await expect(withTimeout(Promise.resolve(), createAttempt(1), timeouts)).resolves.toBeUndefined()
-    await expect(withTimeout(Promise.reject(new Error('no')), createAttempt(1), timeouts)).rejects.toThrow(
-      'no',
-    )
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(vi.getTimerCount()).toBe(0)
-  })
-
-  it('leaves no timer if a thenable throws', async () => {
-    const throwing = Object.fromEntries([['then', raise(new Error('no'))]]) as unknown as Promise<void>
-    const attempt = createAttempt(1)
-    await expect(withTimeout(throwing, attempt, timeouts)).rejects.toThrow('no')
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(attempt.signal.aborted).toBe(false)
-  })
-
-  it('aborts the signal and rejects when the time is up', async () => {
-    const attempt = createAttempt(1)
-    const { signal } = attempt
-    const limited = withTimeout(new Promise(() => {}), attempt, timeouts)
-    const rejected = expect(limited).rejects.toMatchObject({ code: 'handler_timeout' })
-    await vi.advanceTimersByTimeAsync(999)
-    expect(signal.aborted).toBe(false)
-    await vi.advanceTimersByTimeAsync(1)
-    await rejected
-    expect(signal.aborted).toBe(true)
-    expect(signal.reason).toMatchObject({
-      code: 'handler_timeout',
-      message: 'The handlers took longer than 1000 ms (option handlerTimeout).',
-    })
-  })
-
-  it('rejects at once when the inbox withdraws the attempt, before or after it began', async () => {
-    const attempt = createAttempt(1)
-    const limited = withTimeout(new Promise(() => {}), attempt, timeouts)
-    const reason = ABORT.leaseLost()
-    attempt.abort(reason)
-    await expect(limited).rejects.toBe(reason)
-    await expect(withTimeout(new Promise(() => {}), attempt, timeouts)).rejects.toBe(reason)
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(vi.getTimerCount()).toBe(0)
-  })
-
-  it('does not abort a signal after the handlers have finished', async () => {
-    const attempt = createAttempt(1)
-    await withTimeout(Promise.resolve(), attempt, timeouts)
-    await vi.advanceTimersByTimeAsync(5000)
-    expect(attempt.signal.aborted).toBe(false)
-  })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { AckhookError, NonRetryableError, RetryAfterError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -400,6 +400,84 @@ describe('an attempt that fails', () => {
       outcome: 'retry',
       error: { code: 'handler_timeout' },
     })
+  })
+})
+
+describe('the time limit of an attempt', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  function attempted(handler: () => unknown) {
+    const { process, handlers } = worker()
+    handlers.add('a.b', handler)
+    const attempt = createAttempt(1)
+    return { attempt, result: process(delivery, attempt) }
+  }
+  const never = () => new Promise(() => {})
+
+  it.each([
+    ['returns', () => 1, 'completed'],
+    ['resolves', async () => {}, 'completed'],
+    ['throws', raise(new Error('no')), 'retry'],
+    ['rejects', () => Promise.reject(new Error('no')), 'retry'],
+    ['returns a thenable that throws', () => Object.fromEntries([['then', raise(new Error('no'))]]), 'retry'],
+  ])('leaves no timer and aborts no signal once a handler %s', async (_, handler, outcome) => {
+    const { attempt, result } = attempted(handler)
+    expect(await result).toMatchObject({ outcome })
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(vi.getTimerCount()).toBe(0)
+    expect(attempt.signal.aborted).toBe(false)
+  })
+
+  it('aborts the signal when the time is up', async () => {
+    const { attempt } = attempted(never)
+    const { signal } = attempt
+    await vi.advanceTimersByTimeAsync(999)
+    expect(signal.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(signal.reason).toMatchObject({
+      code: 'handler_timeout',
+      message: 'The handlers took longer than 1000 ms (option handlerTimeout).',
+    })
+  })
+
+  it('ends at once when the inbox withdraws the attempt, before or after it began, whatever the handler does then', async () => {
+    let finish: () => void = () => {}
+    const { attempt, result } = attempted(() => new Promise<void>(resolve => (finish = resolve)))
+    const error = ABORT.leaseLost()
+    attempt.abort(error)
+    finish()
+    expect(await result).toEqual({ outcome: 'retry', delayMs: 0, error })
+    const { process, handlers, seen } = worker()
+    handlers.add('a.b', never)
+    expect(await process(delivery, attempt)).toEqual({ outcome: 'retry', delayMs: 0, error })
+    expect(seen).toMatchObject([{ kind: 'attempt_withdrawn' }])
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it.each([
+    ['completed', async () => {}],
+    ['failed', () => Promise.reject(new Error('no'))],
+  ])('ends once, also if the inbox withdraws an attempt that has %s', async (_, handler) => {
+    const { process, handlers, seen } = worker()
+    handlers.add('a.b', handler)
+    const attempt = createAttempt(1)
+    await process(delivery, attempt)
+    attempt.abort(ABORT.drained())
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(seen).toHaveLength(1)
+  })
+
+  it('calls a thenable that a handler returns once', async () => {
+    const called = vi.fn((done: () => void) => done())
+    const { result } = attempted(() => Object.fromEntries([['then', called]]))
+    expect(await result).toEqual({ outcome: 'completed' })
+    expect(called).toHaveBeenCalledTimes(1)
   })
 })
 

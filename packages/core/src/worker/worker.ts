@@ -3,7 +3,7 @@ import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError }
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, HandlerContext, WebhookEvent } from '../events/event-types.ts'
-import { type Attempt, AttemptContext, isTimedOut, maxOverrunMs, withTimeout } from '../inbox/attempt.ts'
+import { type Attempt, AttemptContext, isTimedOut, maxOverrunMs, timedOut } from '../inbox/attempt.ts'
 import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
 import type { Route, RouteOf } from '../inbox/presence.ts'
@@ -13,7 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
-import type { AsyncContext, Timeouts } from '../platform/platform.ts'
+import type { AsyncContext, Timeout, Timeouts } from '../platform/platform.ts'
 import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { createReturnedLog } from './returned-value.ts'
@@ -41,24 +41,42 @@ export interface WorkerParts extends LogParts {
  */
 export function createWorker(parts: WorkerParts): ProcessEvent {
   const worker = new Worker(parts)
-  return (delivery, attempt, deadline) =>
-    worker.process({ delivery, attempt, deadline, event: delivery.event })
+  return (delivery, attempt, deadline) => worker.process(new Running(delivery, attempt, deadline))
 }
 
 /** Runs attempts in the receiver's async context: they start in any request's turn, whose context is not theirs. */
 export function inOwnContext(context: AsyncContext, run: ProcessEvent): ProcessEvent {
-  return (delivery, ...rest) => (delivery.asyncContext ?? context)(run, delivery, ...rest)
+  return (delivery, attempt, deadline) => (delivery.asyncContext ?? context)(run, delivery, attempt, deadline)
 }
 
 /** One attempt under way. */
-interface Running {
+class Running {
   readonly delivery: Delivery
   readonly attempt: Attempt
   readonly deadline: DrainDeadline | undefined
   /** Set once decoded, if the inbox kept only the event's bytes. */
   event: WebhookEvent | undefined
   /** Monotonic time in milliseconds at which the handlers started. */
-  startedAt?: number
+  startedAt: number | undefined
+  /** Set if the event does not run here. */
+  route: Route | undefined
+  /** Time limit of handlers that are under way. */
+  timeout: Timeout | undefined
+
+  constructor(delivery: Delivery, attempt: Attempt, deadline: DrainDeadline | undefined) {
+    this.delivery = delivery
+    this.attempt = attempt
+    this.deadline = deadline
+    this.event = delivery.event
+  }
+
+  /** Returns whether this is the first end of handlers that were under way: they settle, or are withdrawn. */
+  end(): boolean {
+    if (this.timeout === undefined) return false
+    this.timeout.cancel()
+    this.timeout = undefined
+    return true
+  }
 }
 
 class Worker {
@@ -87,21 +105,96 @@ class Worker {
     this.#maxOverrunMs = maxOverrunMs(handlerTimeoutMs)
   }
 
-  async process(running: Running): Promise<AttemptResult> {
+  /** Runs one attempt. Never throws or rejects. */
+  process(running: Running): MaybePromise<AttemptResult> {
     const { attempt } = running
     this.#parts.onAttempt?.()
     if (attempt.decision === 'dead-letter') return this.#deadLetter(running)
-    const working = this.#attempt(running)
     try {
-      const route = await withTimeout(working, attempt, this.#timeouts)
-      return route === undefined ? this.#completed(running) : await this.#follow(running, route)
+      const working = this.#begin(running)
+      return isPromise(working)
+        ? this.#inTime(running, Promise.resolve(working))
+        : this.#ended(running, working)
     } catch (thrown) {
-      const hasBegun = running.startedAt !== undefined
-      const result = await this.#failed(running, thrown)
-      // Reported at the time limit; but while handlers still run, no other attempt may begin.
-      if (hasBegun && isTimedOut(attempt)) await this.#settled(running, working)
-      return result
+      return this.#failed(running, thrown)
     }
+  }
+
+  /** Runs the handlers at once if nothing has to be awaited before. Returns what {@link runHandlers} does. */
+  #begin(running: Running): MaybePromise<unknown> {
+    const { event, attempt } = running
+    const isReady = event !== undefined && attempt.decision === 'run' && !this.#parts.sharing?.route
+    return isReady ? this.#handle(running, event) : this.#prepare(running)
+  }
+
+  /** Decodes the event and finds its route. Sets the route, and runs no handler, if the event does not run here. */
+  async #prepare(running: Running): Promise<unknown> {
+    const { delivery, attempt } = running
+    const decoded = running.event ?? (await this.#parts.decode(delivery.body))
+    if (!(decoded instanceof Refusal)) running.event = decoded
+    if (attempt.decision === 'run') {
+      // A process with another contract may be able to decode an event that this one cannot.
+      const routing = this.#parts.sharing?.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
+      running.route = isPromise(routing) ? await routing : routing
+      if (running.route !== undefined) return undefined
+    }
+    // Stops before any handler: the attempt timed out or was withdrawn during decoding.
+    if (attempt.abortReason !== undefined) throw attempt.abortReason
+    if (!(decoded instanceof Refusal) && attempt.decision === 'run') return this.#handle(running, decoded)
+    this.#start(running)
+    if (decoded instanceof Refusal)
+      throw new AckhookError(decoded.code, decoded.detail ?? decoded.code, { cause: decoded.cause })
+    throw new NonRetryableError(attempt.abandonReason)
+  }
+
+  #handle(running: Running, event: WebhookEvent): MaybePromise<unknown> {
+    const { delivery, attempt } = running
+    this.#start(running)
+    return runHandlers(this.#handlersOf(delivery, event), event, new AttemptContext(delivery, attempt))
+  }
+
+  /**
+   * Resolves to the result once the handlers have settled, or earlier if the attempt is withdrawn, by the inbox or by its
+   * time limit. JavaScript cannot stop a handler: its signal is aborted, and what it returns no longer counts.
+   */
+  #inTime(running: Running, working: Promise<unknown>): Promise<AttemptResult> {
+    const { attempt } = running
+    return new Promise(resolve => {
+      running.timeout = this.#timeouts.set(() => attempt.abort(timedOut(this.#timeouts.ms)))
+      attempt.onAbort(reason => {
+        if (running.end()) resolve(this.#withdrawn(running, reason, working))
+      })
+      working.then(
+        returned => {
+          if (running.end()) resolve(this.#ended(running, returned))
+        },
+        thrown => {
+          if (running.end()) resolve(this.#failed(running, thrown))
+        },
+      )
+    })
+  }
+
+  #ended(running: Running, returned: unknown): MaybePromise<AttemptResult> {
+    try {
+      if (running.route !== undefined) return this.#follow(running, running.route)
+      if (returned !== undefined) this.#logReturned(running.event?.type ?? running.delivery.type, returned)
+      return this.#completed(running)
+    } catch (thrown) {
+      return this.#failed(running, thrown)
+    }
+  }
+
+  async #withdrawn(
+    running: Running,
+    reason: AckhookError,
+    working: Promise<unknown>,
+  ): Promise<AttemptResult> {
+    const hasBegun = running.startedAt !== undefined
+    const result = await this.#failed(running, reason)
+    // Reported at the time limit; but while handlers still run, no other attempt may begin.
+    if (hasBegun && isTimedOut(running.attempt)) await this.#settled(running, working)
+    return result
   }
 
   /**
@@ -121,31 +214,6 @@ class Worker {
       attempt.onGivenAway(end)
       working.then(end, end)
     })
-  }
-
-  /**
-   * Decodes the event, finds its route, and runs its handlers. Resolves to the route if the event does not run here.
-   */
-  async #attempt(running: Running): Promise<Route | undefined> {
-    const { delivery, attempt } = running
-    const decoded = running.event ?? (await this.#parts.decode(delivery.body))
-    if (!(decoded instanceof Refusal)) running.event = decoded
-    if (attempt.decision === 'run') {
-      // A process with another contract may be able to decode an event that this one cannot.
-      const routing = this.#parts.sharing?.route?.(running.event?.type ?? delivery.type, attempt.routingToken)
-      const route = isPromise(routing) ? await routing : routing
-      if (route !== undefined) return route
-    }
-    // Stops before any handler: the attempt timed out or was withdrawn during decoding.
-    if (attempt.abortReason !== undefined) throw attempt.abortReason
-    this.#start(running)
-    if (decoded instanceof Refusal)
-      throw new AckhookError(decoded.code, decoded.detail ?? decoded.code, { cause: decoded.cause })
-    if (attempt.decision === 'abandon') throw new NonRetryableError(attempt.abandonReason)
-    const handlers = this.#handlersOf(delivery, decoded)
-    const returned = await runHandlers(handlers, decoded, new AttemptContext(delivery, attempt))
-    if (returned !== undefined) this.#logReturned(decoded.type, returned)
-    return undefined
   }
 
   /** Reports the attempt, unless no handlers run: the attempt with this number was then reported before. */

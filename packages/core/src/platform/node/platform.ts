@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import crypto from 'node:crypto'
 import { hostname } from 'node:os'
 // Imported, because a test may have faked the global one.
@@ -27,7 +27,11 @@ export const platform: Platform = {
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return buffer.toString('utf8', hasBom ? 3 : 0)
   },
-  captureContext: () => AsyncLocalStorage.snapshot(),
+  captureContext() {
+    // Not `AsyncLocalStorage.snapshot()`, whose function makes three lists of its arguments in each call.
+    const resource = new AsyncResource('Ackhook')
+    return (work, ...args) => resource.runInAsyncScope(work, undefined, ...args)
+  },
   onExit,
   freezingHost,
   processName: () => `${hostname()}:${process.pid}`,
