@@ -66,7 +66,7 @@ function inRecord(record: HeaderRecord, name: string): unknown {
 
 function writtenOtherwise(record: HeaderRecord, name: string): unknown {
   for (const key in record) {
-    if (key.toLowerCase() === name) return record[key]
+    if (key.length === name.length && key.toLowerCase() === name) return record[key]
   }
   return undefined
 }

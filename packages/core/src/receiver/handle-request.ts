@@ -51,7 +51,6 @@ async function handleRequest<Context>(
 ): Promise<WebhookReply> {
   const { bodyLimits, bodyBounds, verify, decode, createDelivery, inbox } = parts
   const startedAt = performance.now()
-  const refused = (refusal: Refusal): WebhookReply => refuse(parts, refusal, startedAt)
   parts.observers.observe?.({ kind: 'received' })
   let isRead = false
   try {
@@ -59,28 +58,29 @@ async function handleRequest<Context>(
     const { method, headers, context, body: source } = request
     // A reader that fails is a fault on this side.
     isRead = typeof source === 'function'
-    if (typeof method !== 'string' || !headers) return refused(unreadable(NO_REQUEST))
+    if (typeof method !== 'string' || !headers) return refuse(parts, unreadable(NO_REQUEST), startedAt)
     const unacceptable = checkHead(request, bodyLimits)
-    if (unacceptable !== undefined) return refused(unacceptable)
-    if (inbox.isDraining) return refused(new Refusal('draining'))
+    if (unacceptable !== undefined) return refuse(parts, unacceptable, startedAt)
+    if (inbox.isDraining) return refuse(parts, new Refusal('draining'), startedAt)
     const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
-    if (body instanceof Refusal) return refused(body)
+    if (body instanceof Refusal) return refuse(parts, body, startedAt)
     // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
-    if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1) return refused(unreadable(NO_BYTES))
+    if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1)
+      return refuse(parts, unreadable(NO_BYTES), startedAt)
     isRead = true
-    if (body.length > bodyLimits.maxBytes) return refused(new Refusal('body_too_large'))
+    if (body.length > bodyLimits.maxBytes) return refuse(parts, new Refusal('body_too_large'), startedAt)
 
     // 3 to 5: header, signature, timestamp. Nothing is written before they hold.
     const verifying = verify(headers, body, context)
     const unproven = isPromise(verifying) ? await verifying : verifying
-    if (unproven !== undefined) return refused(unproven)
+    if (unproven !== undefined) return refuse(parts, unproven, startedAt)
 
     // 6 and 7: bounds, envelope, upcast, schema.
     const weight = weighBody(body, bodyBounds)
-    if (weight instanceof Refusal) return refused(weight)
+    if (weight instanceof Refusal) return refuse(parts, weight, startedAt)
     const decoding = decode(body)
     const event = isPromise(decoding) ? await decoding : decoding
-    if (event instanceof Refusal) return refused(event)
+    if (event instanceof Refusal) return refuse(parts, event, startedAt)
 
     // 8: as durable as the inbox.
     const creating = createDelivery(event, body, request, weight)
@@ -89,9 +89,15 @@ async function handleRequest<Context>(
     const result = isPromise(accepting) ? await accepting : accepting
 
     // 9: once a 2xx is written, the sender never repeats the event.
-    return result instanceof Refusal ? refused(result) : acknowledge(parts, delivery, result, startedAt)
+    return result instanceof Refusal
+      ? refuse(parts, result, startedAt)
+      : acknowledge(parts, delivery, result, startedAt)
   } catch (cause) {
-    return refused(isRead ? new Refusal('internal_error', { cause }) : unreadable(undefined, cause))
+    return refuse(
+      parts,
+      isRead ? new Refusal('internal_error', { cause }) : unreadable(undefined, cause),
+      startedAt,
+    )
   }
 }
 
@@ -106,12 +112,13 @@ function acknowledge<Context>(
   if (conflict) failures.conflicted(result.outcome === 'duplicate' ? NOT_RUN : RUN, { event: id, type })
   const code = outcomeOf(result)
   if (code instanceof Refusal) return refuse(parts, code, startedAt)
-  const observed = { conflict, id, type, namespace, durationMs: performance.now() - startedAt }
-  if (code === 'duplicate') {
-    observers.observe?.({ kind: code, ...observed })
-    return replyFor(code)
-  }
-  observers.observe?.({ kind: 'accepted', code, ...observed })
+  const durationMs = performance.now() - startedAt
+  observers.observe?.(
+    code === 'duplicate'
+      ? { kind: code, conflict, id, type, namespace, durationMs }
+      : { kind: 'accepted', code, conflict, id, type, namespace, durationMs },
+  )
+  if (code === 'duplicate') return replyFor(code)
   // Compared here, because nearly every acceptance has nothing to report.
   if (failures.outage !== undefined) failures.worked(startedAt)
   if (startedAt >= queue.nextAt || --queue.left < 0) queue.accepted(startedAt)

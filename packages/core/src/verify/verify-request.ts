@@ -15,23 +15,35 @@ export interface VerifierParts<Context> {
 }
 
 /**
- * Runs steps 3 to 5. Resolves to `undefined` if the bytes are genuine and fresh, otherwise to the refusal. Writes
- * nothing.
+ * Runs steps 3 to 5. Gives `undefined` if the bytes are genuine and fresh, otherwise the refusal. Writes nothing.
+ * Synchronous unless a secret or an HMAC has to be awaited.
  */
 export type VerifyRequest<Context> = (
   headers: HeaderSource,
   body: Uint8Array,
   context: Context,
-) => Promise<Refusal | undefined>
+) => MaybePromise<Refusal | undefined>
 
 /**
  * Creates a verifier that checks the header's form before it requests a secret, and the time only after the signature.
  */
 export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRequest<Context> {
-  const { contract, secrets, toleranceMs, clock } = parts
-  const clockWatch = new ClockWatch()
-  let hasVerified = false
-  return async (headers, body, context) => {
+  const verifier = new Verifier(parts)
+  return (headers, body, context) => verifier.verify(headers, body, context)
+}
+
+class Verifier<Context> {
+  readonly #parts: VerifierParts<Context>
+  readonly #clockWatch = new ClockWatch()
+  #hasVerified = false
+
+  constructor(parts: VerifierParts<Context>) {
+    this.#parts = parts
+  }
+
+  /** Step 3: the header. */
+  verify(headers: HeaderSource, body: Uint8Array, context: Context): MaybePromise<Refusal | undefined> {
+    const { contract, secrets } = this.#parts
     const text = headerOf(headers, contract.header)
     if (text === undefined)
       return new Refusal('signature_missing', { detail: `no header ${contract.header}` })
@@ -39,16 +51,32 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
     if (header instanceof Refusal) return header
     const timestampMs = parseTimestamp(header.timestamp, contract.timestampUnit)
     if (timestampMs === undefined) return unreadable(contract)
-    const macs = typeof secrets === 'function' ? await secrets(context) : secrets
-    if (macs instanceof Refusal) return macs
+    if (typeof secrets !== 'function') return this.#checkSignature(header, timestampMs, body, secrets)
+    return secrets(context).then(macs =>
+      macs instanceof Refusal ? macs : this.#checkSignature(header, timestampMs, body, macs),
+    )
+  }
+
+  /** Step 4: the signature. */
+  #checkSignature(
+    header: SignatureHeader,
+    timestampMs: number,
+    body: Uint8Array,
+    macs: readonly Mac[],
+  ): MaybePromise<Refusal | undefined> {
     const verifying = verifySignature(header, body, macs)
-    const matches = isPromise(verifying) ? await verifying : verifying
-    if (!matches) return mismatchOf(body, hasVerified)
-    hasVerified = true
-    // Checked last: someone who cannot sign learns nothing about this clock.
+    if (isPromise(verifying)) return verifying.then(matches => this.#checkTime(matches, timestampMs, body))
+    return this.#checkTime(verifying, timestampMs, body)
+  }
+
+  /** Step 5: the time. Checked last: someone who cannot sign learns nothing about this clock. */
+  #checkTime(matches: boolean, timestampMs: number, body: Uint8Array): Refusal | undefined {
+    if (!matches) return mismatchOf(body, this.#hasVerified)
+    this.#hasVerified = true
+    const { clock, toleranceMs } = this.#parts
     const outside = checkTolerance(timestampMs, clock(), toleranceMs)
-    if (outside !== undefined) return clockWatch.judge(outside)
-    clockWatch.outsideInARow = 0
+    if (outside !== undefined) return this.#clockWatch.judge(outside)
+    this.#clockWatch.outsideInARow = 0
     return undefined
   }
 }

@@ -14,16 +14,27 @@ import { createTimeouts } from './timeouts.ts'
 if (typeof crypto.hash !== 'function')
   throw new Error(`Ackhook needs Node 20.19 or later; this is Node ${process.version}.`)
 
+const HASH_BYTES = 32
 const KEY_BYTES = 16
+
+/** Shared by all hashes, because a new Buffer takes as long as the hash itself: read it before the next one. */
+const digest = Buffer.alloc(HASH_BYTES)
+
+function sha256(data: string | Uint8Array): Buffer {
+  digest.write(crypto.hash('sha256', data, 'binary'), 'latin1')
+  return digest
+}
 
 /** Platform with `node:` modules: Node, and Bun and Deno through their compatibility layers. */
 export const platform: Platform = {
   hmac,
   createTimeouts,
-  hashText: text => crypto.hash('sha256', text, 'buffer').toString('base64url', 0, KEY_BYTES),
-  checksum: bytes => crypto.hash('sha256', bytes, 'buffer').readInt32BE(),
+  hashText: text => sha256(text).toString('base64url', 0, KEY_BYTES),
+  checksum: bytes => sha256(bytes).readInt32BE(),
   decodeText(bytes) {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const buffer = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const hasBom = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
     return buffer.toString('utf8', hasBom ? 3 : 0)
   },
