@@ -1,9 +1,10 @@
 /** Keeps the host alive until the promise has settled. */
 export type WaitUntil = (work: Promise<unknown>) => void
 
-/** Globals that hold the context of each request: Vercel's in every runtime, and OpenNext's on Cloudflare. */
+/** Globals that hold the context of each request: Vercel's in every runtime, OpenNext's on Cloudflare, and Netlify's. */
 const VERCEL = Symbol.for('@vercel/request-context')
 const OPEN_NEXT = Symbol.for('__cloudflare-context__')
+const NETLIFY = 'Netlify'
 
 /** Where frameworks keep the host's context in the argument that they pass to a route. */
 const PLACES: readonly (readonly string[])[] = [
@@ -31,17 +32,19 @@ function passed(env: unknown, execution: unknown): Holder | undefined {
   const direct = holding(execution) ?? holding(env)
   if (direct !== undefined || typeof env !== 'object' || env === null) return direct
   for (const place of PLACES) {
-    const nested = holding(read(env, ...place))
+    const nested = holding(read(env, place))
     if (nested !== undefined) return nested
   }
   return undefined
 }
 
 function ofGlobals(): Holder | undefined {
+  // Read in every request, and most hosts have none of them.
+  if (!(VERCEL in globalThis || OPEN_NEXT in globalThis || NETLIFY in globalThis)) return undefined
   return (
     holding(contextOnVercel()) ??
-    holding(read(globalThis, OPEN_NEXT, 'ctx')) ??
-    holding(read(globalThis, 'Netlify', 'context'))
+    holding(read(globalThis, [OPEN_NEXT, 'ctx'])) ??
+    holding(read(globalThis, [NETLIFY, 'context']))
   )
 }
 
@@ -50,19 +53,20 @@ interface Holder {
 }
 
 function holding(value: unknown): Holder | undefined {
-  return typeof read(value, 'waitUntil') === 'function' ? (value as Holder) : undefined
+  if (value === undefined || value === null) return undefined
+  return typeof read(value, ['waitUntil']) === 'function' ? (value as Holder) : undefined
 }
 
 function contextOnVercel(): unknown {
   try {
-    return (read(globalThis, VERCEL) as { get?(): unknown } | undefined)?.get?.()
+    return (read(globalThis, [VERCEL]) as { get?(): unknown } | undefined)?.get?.()
   } catch {
     return undefined
   }
 }
 
 /** Reads the property at a path. `undefined` if part of it is missing or a getter throws. */
-function read(value: unknown, ...path: readonly PropertyKey[]): unknown {
+function read(value: unknown, path: readonly PropertyKey[]): unknown {
   try {
     return path.reduce(
       (found, name) => (found as Record<PropertyKey, unknown> | null | undefined)?.[name],
