@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { allocatedBy } from '../../bench/subjects/allocated.mjs'
 
-/** Largest figures of a delivery beside the hand-written receiver, which gives the same reply on the same framework. */
-const MOST = { bytes: 14_000, promises: 33, listeners: 4 }
+/** Most that a delivery makes beside the hand-written receiver, which gives the same reply on the same framework. */
+const MORE = { bytes: 7000, promises: 12 }
+const LISTENERS = 9
 
 // Bytes and counts instead of times: they are the same on a busy machine, and catch work that nobody meant to add.
 it.each(['node:http', 'express', 'fastify', 'hono'] as const)(
@@ -12,8 +13,8 @@ it.each(['node:http', 'express', 'fastify', 'hono'] as const)(
       allocatedBy(framework, 'hand-written'),
       allocatedBy(framework, 'ackhook'),
     ])
-    expect(ours.bytes - hand.bytes).toBeLessThan(MOST.bytes)
-    expect(ours.promises - hand.promises).toBeLessThan(MOST.promises)
-    expect(ours.listeners - hand.listeners).toBeLessThanOrEqual(MOST.listeners)
+    expect(ours.bytes - hand.bytes).toBeLessThanOrEqual(MORE.bytes)
+    expect(ours.promises - hand.promises).toBeLessThanOrEqual(MORE.promises)
+    expect(ours.listeners).toBeLessThanOrEqual(LISTENERS)
   },
 )

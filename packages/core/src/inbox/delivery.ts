@@ -23,19 +23,19 @@ export interface Delivery {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
   /** Estimated bytes of memory for body and parsed event. Absent if the delivery was loaded from outside the process. */
-  readonly weight?: number
+  readonly weight?: number | undefined
   /** The event as parsed on arrival. Absent if the delivery was loaded from outside the process. */
   readonly event?: WebhookEvent | undefined
   /** Asks the platform to keep this process alive for work after the reply (Workers). */
-  readonly waitUntil?: (work: Promise<unknown>) => void
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** The request's async context. Only if the reply waits for the handlers. */
-  readonly asyncContext?: AsyncContext
+  readonly asyncContext?: AsyncContext | undefined
   /** Position among the events of its ordering key. Absent without a key. */
-  readonly order?: SerialOrder
+  readonly order?: SerialOrder | undefined
   /** Group of events that it shares slots with. Absent without the options that share `concurrency`. */
-  readonly group?: string
+  readonly group?: string | undefined
   /** The trace that the request belongs to. A durable inbox keeps it with the event, for redrives too. */
-  readonly trace?: TraceContext
+  readonly trace?: TraceContext | undefined
 }
 
 /** What `serializeBy` and `concurrency.by` know about an event besides the event itself. */
@@ -90,8 +90,8 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
     const group = groupOf(parts, event, namespace)
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
     const traceparent = headerOf(headers, 'traceparent')
-    const incoming = traceparent && traceContext(traceparent, headerOf(headers, 'tracestate'))
-    const trace = parts.traceOf ? parts.traceOf(incoming || undefined) : incoming
+    const incoming = traceparent ? traceContext(traceparent, headerOf(headers, 'tracestate')) : undefined
+    const trace = parts.traceOf ? parts.traceOf(incoming) : incoming
     const create = (key: string, fingerprint: number): Delivery => ({
       key,
       namespace,
@@ -102,11 +102,11 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       receivedAt: parts.clock(),
       weight,
       event,
-      ...(order && { order }),
-      ...(group !== undefined && { group }),
-      ...(waitUntil && { waitUntil }),
-      ...(asyncContext && { asyncContext }),
-      ...(trace && { trace }),
+      order,
+      group,
+      waitUntil,
+      asyncContext,
+      trace,
     })
     const key = eventKey(namespace, event.id)
     const fingerprint = platform.checksum(body)

@@ -81,11 +81,22 @@ export const NOT_BEGUN = { outcome: 'not_begun' } as const
 /** How one turn of an entry ended. */
 export type Ended = AttemptResult | typeof NOT_BEGUN
 
-/** Runs one attempt. A fault on this side must neither end the process nor stop the event. */
-export async function runGuarded(run: () => MaybePromise<Ended>): Promise<Ended> {
+/**
+ * Runs one attempt, and then calls `ended`, in a later turn of promises. A fault on this side must neither end the process
+ * nor stop the event.
+ */
+export function runGuarded(
+  run: (entry: Entry) => MaybePromise<Ended>,
+  entry: Entry,
+  ended: (result: Ended) => void,
+): void {
   try {
-    return await run()
+    void Promise.resolve(run(entry)).then(ended, error => ended(afterFault(error)))
   } catch (error) {
-    return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
+    void Promise.resolve(afterFault(error)).then(ended)
   }
+}
+
+function afterFault(error: unknown): Ended {
+  return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
 }

@@ -83,7 +83,7 @@ export class PerRequestScheduler implements Scheduler {
       return
     }
     this.#takePlace(entry)
-    platform.afterReplies(() => void this.#start(entry))
+    platform.afterReplies(() => this.#start(entry))
   }
 
   enqueueAfter(entry: Entry, delayMs: number): void {
@@ -108,10 +108,11 @@ export class PerRequestScheduler implements Scheduler {
     this.#lastSeenAt.set(entry, performance.now())
   }
 
-  async #start(entry: Entry): Promise<void> {
+  #start(entry: Entry): void {
     if (entry.phase !== 'held') return
-    const result = await runGuarded(() => this.#parts.run(entry))
-    this.#running.delete(entry)
-    this.#parts.apply(result, entry)
+    runGuarded(this.#parts.run, entry, result => {
+      this.#running.delete(entry)
+      this.#parts.apply(result, entry)
+    })
   }
 }

@@ -76,17 +76,18 @@ export class QueueingScheduler implements Scheduler {
       }
       const entry = this.#queue.shift()
       if (entry === undefined) return
-      if (entry.phase === 'held') void this.#start(entry)
+      if (entry.phase === 'held') this.#start(entry)
     }
   }
 
-  async #start(entry: Entry): Promise<void> {
+  #start(entry: Entry): void {
     this.#active++
     const turn = this.#queue.began(entry)
-    const result = await runGuarded(() => this.#parts.run(entry))
-    this.#active--
-    if (turn !== undefined) this.#queue.ended(turn)
-    this.#parts.apply(result, entry)
-    this.#startReady()
+    runGuarded(this.#parts.run, entry, result => {
+      this.#active--
+      if (turn !== undefined) this.#queue.ended(turn)
+      this.#parts.apply(result, entry)
+      this.#startReady()
+    })
   }
 }
