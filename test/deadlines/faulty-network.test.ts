@@ -10,7 +10,7 @@ import { startEmulator } from '@ackhook/emulator'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { redisEngine } from '../../packages/bullmq/test/engines.ts'
 import { requireServer } from '../../packages/cli/src/conformance/load-suite.ts'
-import { EmulatorClient } from '../../packages/cli/src/emulator/lib/emulator-client.ts'
+import { EmulatorClient } from '../../packages/cli/src/emulator/client.ts'
 import { fakeTerminal } from '../../packages/cli/test/fake-terminal.ts'
 import { NETWORK_FAULTS, type NetworkFault, startFaultyNetwork } from '../support/faulty-network.ts'
 

@@ -20,9 +20,6 @@ const OPERATIONS = [...EMULATOR, 'delivery', 'feed', 'messages']
 /** Rooms that every CLI command may import. */
 const SHARED = ['command', 'terminal', 'secrets']
 
-/** Rooms that the verbs of `ackhook emulator` may import. */
-const VERBS = [...SHARED, 'delivery', 'emulator/lib']
-
 export const ROOMS: Readonly<Record<string, Rooms>> = {
   core: {
     errors: [],
@@ -51,38 +48,14 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     command: ['terminal'],
     secrets: ['command', 'terminal'],
     delivery: ['command'],
-    'doctor/evidence': ['delivery', 'secrets'],
-    'doctor/checks': ['doctor/evidence'],
-    'doctor/guesses': ['doctor/evidence'],
-    doctor: ['delivery', 'secrets', 'doctor/evidence', 'doctor/checks', 'doctor/guesses'],
-    // `send --from-file` is a replay with a new signature.
-    send: [...SHARED, 'delivery', 'replay'],
+    doctor: [...SHARED, 'delivery'],
+    send: [...SHARED, 'delivery'],
     listen: [...SHARED, 'delivery', 'doctor'],
-    replay: [...SHARED, 'delivery'],
-    verify: [...SHARED, 'delivery', 'doctor'],
     inbox: ['command', 'terminal'],
     sql: ['command', 'terminal'],
     conformance: [...SHARED, 'delivery'],
-    'emulator/lib': SHARED,
-    'emulator/deliveries': VERBS,
-    'emulator/endpoints': VERBS,
-    'emulator/messages': VERBS,
-    // `start` prints deliveries as `list` does.
-    'emulator/server': [...VERBS, 'emulator/deliveries'],
-    emulator: [...VERBS, 'emulator/deliveries', 'emulator/endpoints', 'emulator/messages', 'emulator/server'],
-    '.': [
-      ...SHARED,
-      'delivery',
-      'doctor',
-      'send',
-      'listen',
-      'replay',
-      'verify',
-      'inbox',
-      'sql',
-      'emulator',
-      'conformance',
-    ],
+    emulator: [...SHARED, 'delivery'],
+    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'inbox', 'sql', 'emulator', 'conformance'],
   },
   client: { '.': [] },
   'create-ackhook': { project: [], command: ['project'], '.': ['command', 'project'] },

@@ -6,7 +6,7 @@ const [major = 0, minor = 0] = versions.node.split('.').map(Number)
 if (major > 20 || (major === 20 && minor >= 19)) {
   const [{ run }, { processTerminal }] = await Promise.all([
     import('./run.ts'),
-    import('./terminal/process-terminal.ts'),
+    import('./terminal/terminal.ts'),
   ])
   process.exitCode = await run(argv.slice(2), processTerminal())
   // Ends the process even if a tested module left connections open. Both streams are flushed first, as they may be pipes.

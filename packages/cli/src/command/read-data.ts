@@ -1,5 +1,5 @@
 import { printable } from '@ackhook/core/spi'
-import { shorten } from '../terminal/shorten.ts'
+import { shorten } from '../terminal/text.ts'
 import { readText, STANDARD_INPUT, type TextPlace } from './read-text.ts'
 import { UsageError } from './usage-error.ts'
 

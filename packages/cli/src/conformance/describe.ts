@@ -1,8 +1,7 @@
 import type { SuiteCase } from '@ackhook/conformance/store'
 import { printable } from '@ackhook/core/spi'
-import { createPaint, type Paint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { wrap } from '../terminal/wrap.ts'
+import { createPaint, type Paint, wrap } from '../terminal/text.ts'
 import type { LoadedSuite } from './load-suite.ts'
 import type { CaseResult } from './run-cases.ts'
 

@@ -1,6 +1,10 @@
 import { Buffer } from 'node:buffer'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { EnvelopeFields } from '@ackhook/core'
+import { readTextFile } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
-import type { CapturedRequest } from './captured-request.ts'
+import { type CapturedRequest, eventOf } from './captured-request.ts'
 
 /** A captured request as JSON, written by `listen --save` and read by `replay` and `verify`. */
 export interface DeliveryFile {
@@ -61,4 +65,61 @@ function fail(reason: string): never {
   throw new UsageError(
     `this is not a saved delivery: ${reason}. Save one with: npx ackhook listen --save <directory>`,
   )
+}
+
+/** Reads a saved delivery. Errors name the file and say what is wrong with it. */
+export function readDelivery(path: string): CapturedRequest {
+  try {
+    return fromDeliveryFile(JSON.parse(readTextFile(path, 'this')))
+  } catch (cause) {
+    const reason =
+      cause instanceof SyntaxError ? 'this is not a saved delivery: it is not JSON' : (cause as Error).message
+    throw new UsageError(`${path}: ${reason}`, { cause })
+  }
+}
+
+/** Returns the file itself, or the `.json` files of a directory in name order. */
+export function deliveryFiles(path: string, cwd: string): readonly string[] {
+  const full = resolve(cwd, path)
+  const stat = statSync(full, { throwIfNoEntry: false })
+  if (stat === undefined) throw new UsageError(`there is no file or directory ${path}`)
+  if (!stat.isDirectory()) return [full]
+  const names = readdirSync(full)
+    .filter(name => name.endsWith('.json'))
+    .sort()
+  if (names.length === 0) throw new UsageError(`the directory ${path} contains no .json file`)
+  return names.map(name => join(full, name))
+}
+
+const LONGEST_PART = 60
+
+/** Writes a delivery to a new file that only this user can read, named by time, type and id. Returns the path. */
+export function saveDelivery(
+  directory: string,
+  delivery: CapturedRequest,
+  fields?: Partial<EnvelopeFields>,
+): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
+  const name = nameOf(delivery, fields)
+  for (let count = 1; ; count++) {
+    const path = join(directory, `${name}${count === 1 ? '' : `-${count}`}.json`)
+    try {
+      writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
+      return path
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+function nameOf({ body, receivedAt }: CapturedRequest, fields?: Partial<EnvelopeFields>): string {
+  const { type, id } = eventOf(body, fields)
+  const time = new Date(receivedAt).toISOString().replaceAll(':', '-')
+  return [time, safe(type ?? 'unknown'), safe(id ?? 'no-id')].join('_')
+}
+
+/** Types and ids are untrusted: no path, no hidden file, no endless name. */
+function safe(text: string): string {
+  return text.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_PART)
 }

@@ -1,35 +1,11 @@
-import type { ContractOptions, Duration } from '@ackhook/core'
-import type { CapturedRequest } from '../delivery/captured-request.ts'
-import { judge } from '../delivery/judge.ts'
+import { type ContractOptions, createReceiver, type Duration } from '@ackhook/core'
+import { type CapturedRequest, joinHeaders } from '../delivery/captured-request.ts'
 import type { NamedSecret } from '../secrets/resolve-secrets.ts'
-import { bodyEmpty } from './checks/body-empty.ts'
-import { bodyNoEvent } from './checks/body-no-event.ts'
-import { bodyReplaced } from './checks/body-replaced.ts'
-import { bodyTruncated } from './checks/body-truncated.ts'
-import { clockOff } from './checks/clock-off.ts'
-import { contentEncoded } from './checks/content-encoded.ts'
-import { headerMalformed } from './checks/header-malformed.ts'
-import { headerMissing } from './checks/header-missing.ts'
-import { headerTruncated } from './checks/header-truncated.ts'
-import { headerTwice } from './checks/header-twice.ts'
-import { methodNotPost } from './checks/method-not-post.ts'
-import { somethingElse } from './checks/something-else.ts'
-import { timestampUnit } from './checks/timestamp-unit.ts'
-import { type Facts, gatherFacts } from './evidence/facts.ts'
-import type { Check, Finding, Guess, Suppose } from './evidence/finding.ts'
-import { proves } from './evidence/proves.ts'
-import { bodyCharset } from './guesses/body-charset.ts'
-import { bodyCompressed } from './guesses/body-compressed.ts'
-import { bodyReserialized } from './guesses/body-reserialized.ts'
-import { bodyWhiteSpace } from './guesses/body-white-space.ts'
-import { bodyWrapped } from './guesses/body-wrapped.ts'
-import { secretEncoded } from './guesses/secret-encoded.ts'
-import { secretOther } from './guesses/secret-other.ts'
-import { secretQuoted } from './guesses/secret-quoted.ts'
-import { secretWhiteSpace } from './guesses/secret-white-space.ts'
-import { timestampSigned } from './guesses/timestamp-signed.ts'
+import { CHECKS, TRACES } from './checks.ts'
+import { type Check, type Facts, type Finding, type Guess, gatherFacts, proves } from './evidence.ts'
+import { CONTENTS, SECRETS } from './guesses.ts'
 
-export type { Finding } from './evidence/finding.ts'
+export type { Finding } from './evidence.ts'
 
 /** Settings of the receiver that {@link diagnose} assumes. */
 export interface DiagnoseOptions {
@@ -51,31 +27,6 @@ export interface Diagnosis {
   readonly findings: readonly Finding[]
 }
 
-/** Checks that compute no digest. Each one that applies is the whole cause. */
-const PLAIN: readonly Check[] = [
-  methodNotPost,
-  headerMissing,
-  headerTwice,
-  headerTruncated,
-  headerMalformed,
-  timestampUnit,
-  clockOff,
-  bodyNoEvent,
-]
-
-const SECRETS: readonly Suppose[] = [secretOther, secretWhiteSpace, secretQuoted, secretEncoded]
-const BODIES: readonly Suppose[] = [
-  bodyWhiteSpace,
-  bodyReserialized,
-  bodyWrapped,
-  bodyCharset,
-  bodyCompressed,
-]
-const PREFIXES: readonly Suppose[] = [timestampSigned]
-
-/** Checks for traces in a body whose signed form cannot be reconstructed. */
-const TRACES: readonly Check[] = [bodyEmpty, bodyTruncated, contentEncoded, bodyReplaced, somethingElse]
-
 /** Largest body for which pairs of mishaps are tried, as there are thousands of pairs. */
 const LARGEST_PAIRED = 65_536
 
@@ -84,7 +35,7 @@ export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptio
   const first = options.secrets.slice(0, 1).map(secret => secret.value)
   const { accepted, code } = await judge(delivery, { ...options, secrets: first })
   const facts = gatherFacts(delivery, { ...options, code })
-  const plain = firstOf(PLAIN, facts)
+  const plain = firstOf(CHECKS, facts)
   if (accepted || plain !== undefined) {
     return { verified: accepted, code, findings: plain === undefined ? [] : [plain] }
   }
@@ -96,7 +47,7 @@ export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptio
 /** Proves one mishap, or a wrong secret together with one mishap. */
 function prove(facts: Facts): Finding[] {
   const secrets = SECRETS.flatMap(suppose => suppose(facts))
-  const contents = [...BODIES, ...PREFIXES].flatMap(suppose => suppose(facts))
+  const contents = CONTENTS.flatMap(suppose => suppose(facts))
   const single = [...secrets, ...contents].find(guess => proves(facts, guess))
   if (single !== undefined) return [toFinding(single)]
   if (facts.delivery.body.length > LARGEST_PAIRED) return []
@@ -117,4 +68,50 @@ function firstOf(checks: readonly Check[], facts: Facts): Finding | undefined {
     if (finding !== undefined) return finding
   }
   return undefined
+}
+
+interface JudgeOptions {
+  readonly secrets: readonly string[]
+  readonly contract?: ContractOptions | undefined
+  readonly tolerance?: Duration | false | undefined
+}
+
+/** A receiver's verdict on a delivery. `code` is the actual reason, which the reply does not reveal. */
+interface Judgment {
+  readonly accepted: boolean
+  readonly code: string
+  readonly detail?: string
+}
+
+const SILENT = { info() {}, warn() {}, error() {} }
+
+/**
+ * Judges a delivery with a real receiver at the time of its arrival, so the verdict is that of production. Throws
+ * `ConfigurationError` for secrets or options that every receiver refuses.
+ */
+async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<Judgment> {
+  let refusal: Judgment | undefined
+  const receiver = createReceiver({
+    secret: options.secrets,
+    tolerance: options.tolerance ?? '5m',
+    ...(options.contract && { contract: options.contract }),
+    bodyLimit: Math.max(1_048_576, delivery.body.length),
+    // The default retention is too short for the widest tolerance. Nothing is remembered here anyway.
+    retention: '365d',
+    clock: () => delivery.receivedAt,
+    logger: SILENT,
+    observe(observation) {
+      if (observation.kind !== 'rejected') return
+      const { code, detail } = observation
+      refusal = { accepted: false, code, ...(detail !== undefined && { detail }) }
+    },
+  })
+  await receiver.handle({
+    method: delivery.method,
+    headers: joinHeaders(delivery.headers),
+    body: delivery.body,
+    context: undefined,
+  })
+  await receiver.close()
+  return refusal ?? { accepted: true, code: 'accepted' }
 }

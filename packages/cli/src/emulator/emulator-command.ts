@@ -3,8 +3,21 @@ import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { Verb } from './lib/verb.ts'
-import { VERBS } from './verbs.ts'
+import { DELIVERY_VERBS } from './delivery-verbs.ts'
+import { ENDPOINT_VERBS } from './endpoint-verbs.ts'
+import { MESSAGE_VERBS } from './message-verbs.ts'
+import { SERVER_VERBS } from './server-verbs.ts'
+import { START } from './start.ts'
+import type { Verb } from './verb.ts'
+
+/** All verbs by heading in the help. A verb precedes those that begin with its name. */
+export const VERBS: Readonly<Record<string, readonly Verb<never>[]>> = {
+  'Start here:': [START],
+  'Deliveries:': DELIVERY_VERBS,
+  'Endpoint:': ENDPOINT_VERBS,
+  'Messages:': MESSAGE_VERBS,
+  'Emulator:': SERVER_VERBS,
+}
 
 export function emulatorCommand(terminal: Terminal, finish: Finish): Command {
   const root = new Command('emulator')

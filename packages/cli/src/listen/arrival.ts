@@ -1,7 +1,18 @@
+import { relative, resolve } from 'node:path'
+import type { Duration } from '@ackhook/core'
 import { printable } from '@ackhook/core/spi'
-import type { Finding } from '../doctor/diagnose.ts'
-import { createPaint } from '../terminal/paint.ts'
-import { wrap } from '../terminal/wrap.ts'
+import { type ContractFlags, contractOf } from '../command/shared-options.ts'
+import { type CapturedRequest, eventOf } from '../delivery/captured-request.ts'
+import { saveDelivery } from '../delivery/delivery-file.ts'
+import { diagnose, type Finding } from '../doctor/diagnose.ts'
+import type { NamedSecret } from '../secrets/resolve-secrets.ts'
+import { createPaint, wrap } from '../terminal/text.ts'
+
+/** Flags that decide how a delivery is examined. */
+export interface ExamineFlags extends ContractFlags {
+  readonly save?: string
+  readonly tolerance: Duration
+}
 
 /** A delivery, as `listen` shows it. */
 export interface Arrival {
@@ -53,4 +64,40 @@ export function describeArrival(arrival: Arrival, colors: boolean, columns?: num
 
 function noReply(error: string | undefined, hints: readonly string[]): string {
   return error === undefined ? '' : `, no reply (${printable(error)}). ${hints.join(' ')}`.trimEnd()
+}
+
+/** Verifies a request, and saves it if `--save` is set. */
+export async function examine(
+  request: CapturedRequest,
+  secrets: readonly NamedSecret[],
+  flags: ExamineFlags,
+  cwd: string,
+): Promise<Arrival> {
+  const { receivedAt, method, url, body } = request
+  const arrival = {
+    at: receivedAt,
+    method,
+    url,
+    ...eventOf(body, flags.field),
+    bytes: body.length,
+    ...(flags.save !== undefined && {
+      saved: relative(cwd, saveDelivery(resolve(cwd, flags.save), request, flags.field)),
+    }),
+  }
+  if (secrets.length === 0) return { ...arrival, verified: undefined, findings: [] }
+  const diagnosis = await diagnose(request, diagnoseOptions(secrets, flags))
+  // During a rotation, a receiver with all of these secrets accepts a signature under any of them.
+  const byAnother = diagnosis.findings.length === 1 && diagnosis.findings[0]?.cause === 'secret-other'
+  return { ...arrival, ...diagnosis, verified: diagnosis.verified || byAnother }
+}
+
+/** Refuses a secret that every receiver would refuse at the start, not at the first delivery. */
+export async function probeSecrets(secrets: readonly NamedSecret[], flags: ExamineFlags): Promise<void> {
+  if (secrets.length === 0) return
+  const empty = { method: 'POST', url: '/', headers: [], body: new Uint8Array(), receivedAt: 0 }
+  await diagnose(empty, diagnoseOptions(secrets, flags))
+}
+
+function diagnoseOptions(secrets: readonly NamedSecret[], flags: ExamineFlags) {
+  return { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
 }

@@ -1,21 +1,67 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Duration } from '@ackhook/core'
 import { durationMs, isError } from '@ackhook/core/spi'
 import { codeOf } from '@ackhook/testing/spi'
+import { Command } from 'commander'
 import { EXIT } from '../command/exit-codes.ts'
+import type { Finish } from '../command/finish.ts'
 import { openServer } from '../command/open-server.ts'
+import {
+  type InsecureFlags,
+  parseCount,
+  parseDuration,
+  parsePort,
+  parseUrl,
+  type SecretFlags,
+  withContract,
+  withInsecure,
+  withJson,
+  withSecret,
+  withTolerance,
+} from '../command/shared-options.ts'
 import { hintsFor } from '../delivery/hints-for.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
-import { createPaint } from '../terminal/paint.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { type Arrival, describeArrival } from './arrival.ts'
-import { examine, probeSecrets } from './examine.ts'
-import { type ForwardedReply, forward } from './forward.ts'
-import type { ListenFlags } from './listen-flags.ts'
-import { readRequest } from './read-request.ts'
+import { createPaint } from '../terminal/text.ts'
+import { type Arrival, describeArrival, type ExamineFlags, examine, probeSecrets } from './arrival.ts'
+import { type ForwardedReply, forward, readRequest } from './exchange.ts'
+
+interface ListenFlags extends SecretFlags, ExamineFlags, InsecureFlags {
+  readonly port: number
+  readonly host: string
+  readonly forward?: string
+  readonly count?: number
+  /** Time limit for the reply to a forwarded delivery. */
+  readonly timeout: Duration
+  readonly json?: boolean
+}
+
+export function listenCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('listen')
+    .description('Show each delivery that arrives: verified or not, and why')
+    .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--forward <url>', "forward each delivery, byte for byte, and return your app's reply", parseUrl)
+    .option('--timeout <duration>', "how long to wait for your app's reply", parseDuration, '30s' as Duration)
+    .option('--save <dir>', 'save each delivery to a file for replay and verify')
+    .option('--count <n>', 'end after this many deliveries', parseCount)
+    .addHelpText('after', HELP)
+    .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))
+  return withJson(withInsecure(withTolerance(withContract(withSecret(command)))))
+}
+
+const HELP = `
+Without a secret, every delivery is accepted and shown as not verified. Press Ctrl-C to stop.
+Exit code 0; with --count, 1 if a delivery did not verify.
+--json prints a line with the address, then one line of JSON for each delivery.
+
+Examples:
+  $ ackhook listen --port 4000
+  $ ackhook listen --forward http://localhost:3000/webhooks --save deliveries`
 
 /** Listens until Ctrl-C, or until `--count` deliveries have arrived. */
-export async function listen(flags: ListenFlags, terminal: Terminal): Promise<number> {
+async function listen(flags: ListenFlags, terminal: Terminal): Promise<number> {
   const secrets = findSecrets(flags, terminal)
   await probeSecrets(secrets, flags)
   const listener = new Listener(secrets, flags, terminal)

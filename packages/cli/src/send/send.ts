@@ -1,20 +1,125 @@
+import type { Duration, WebhookEvent } from '@ackhook/core'
 import { KNOWN_TYPES, nearest, printable } from '@ackhook/core/spi'
-import { createEvent, createSender, type Sender, type SendReport } from '@ackhook/testing'
+import {
+  createEvent,
+  createSender,
+  formatTimestamp,
+  type Sender,
+  type SendReport,
+  type SignedRequest,
+  signedRequest,
+} from '@ackhook/testing'
+import { Command } from 'commander'
+import { curlOf } from '../command/curl-of.ts'
 import { EXIT } from '../command/exit-codes.ts'
-import { Pace } from '../command/pace.ts'
+import type { Finish } from '../command/finish.ts'
+import { Pace, parseRate } from '../command/pace.ts'
 import { readData } from '../command/read-data.ts'
-import { contractOf } from '../command/shared-options.ts'
+import {
+  contractOf,
+  type InsecureFlags,
+  parseCount,
+  parseDuration,
+  parseUrl,
+  type SecretFlags,
+  type SentContractFlags,
+  withContract,
+  withInsecure,
+  withJson,
+  withSecret,
+  withSentUnit,
+} from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { SendFlags } from './send-flags.ts'
-import { showRequests } from './show-requests.ts'
+import { listTypes } from './event-types.ts'
+import { replay } from './replay.ts'
 import { describeSummary, summarize } from './summary.ts'
+
+interface SendFlags extends SecretFlags, SentContractFlags, InsecureFlags {
+  readonly to: string
+  readonly data?: string
+  readonly id?: string
+  readonly repeat: number
+  readonly duplicate?: boolean
+  readonly rate?: number
+  readonly concurrency: number
+  readonly attempts: number
+  readonly timeout: Duration
+  readonly dryRun?: boolean
+  readonly curl?: boolean
+  readonly json?: boolean
+}
+
+interface ListFlags {
+  readonly to?: string
+  readonly list?: boolean
+  readonly fromFile?: string
+}
+
+export function sendCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('send')
+    .description('Send signed events to a receiver, as the platform would')
+    .argument('[type]', 'event type, such as conversation.resolved')
+    .option('--to <url>', "the receiver's address", parseUrl)
+    .option('--list', 'print all event types with example data, and send nothing')
+    .option('--data <file or json>', 'event data: JSON, the path of a JSON file, or - for standard input')
+    .option('--from-file <file>', "send a saved delivery's event byte for byte, with a new signature")
+    .option('--id <id>', 'event id (default: a new one for each)')
+    .option('--repeat <n>', 'send this many events', parseCount, 1)
+    .option('--duplicate', 'send each event twice')
+    .option('--rate <n>', 'send this many events per second (default: no limit)', parseRate)
+    .option('--concurrency <n>', 'maximum number of events in flight', parseCount, 8)
+    .option('--attempts <n>', 'attempts for each event, with backoff between them', parseCount, 1)
+    .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
+    .option('--dry-run', 'print the requests and send nothing')
+    .option('--curl', 'print commands for curl and send nothing')
+    .addHelpText('after', HELP)
+    .action(async (type: string | undefined, flags: Omit<SendFlags, 'to'> & ListFlags) => {
+      const { list, to } = flags
+      if (list) return listTypes(flags, terminal)
+      if (flags.fromFile !== undefined) return finish(await sendFile(flags.fromFile, type, flags, terminal))
+      if (type === undefined) throw new UsageError('give an event type; --list prints all of them')
+      if (to === undefined) throw new UsageError("set the receiver's address with --to")
+      finish(await send(type, { ...flags, to }, terminal))
+    })
+  return withJson(withInsecure(withSentUnit(withContract(withSecret(command)))))
+}
+
+/** Sends a saved event. Flags that shape a generated event have no meaning for it. */
+function sendFile(
+  file: string,
+  type: string | undefined,
+  { to, data, id, repeat, duplicate, dryRun, curl, ...flags }: Partial<SendFlags> & Omit<SendFlags, 'to'>,
+  terminal: Terminal,
+): Promise<number> {
+  if ([type, data, id, duplicate, dryRun, curl].some(one => one !== undefined) || repeat !== 1) {
+    throw new UsageError(
+      '--from-file sends one saved event once: omit the type and the options that shape or repeat an event',
+    )
+  }
+  if (to === undefined) throw new UsageError("set the receiver's address with --to")
+  return replay(file, { ...flags, to, resign: true }, terminal)
+}
+
+const HELP = `
+Exit code 0 if every event was acknowledged, 1 otherwise. If your app sets the contract option, set
+--header, --scheme, --timestamp-unit and --field to the same values.
+
+Examples:
+  $ ackhook send --list
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --data '{"resolved_by":"agent"}'
+  $ ackhook send my.type --to http://localhost:3000/webhooks --data data.json --duplicate
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --repeat 1000 --rate 50
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --curl
+  $ ackhook send --from-file delivery.json --to http://localhost:3000/webhooks
+  $ ackhook send conversation.resolved --to http://localhost:3000/webhooks --field id=event_id --timestamp-unit milliseconds`
 
 const UNCHANGED = '; ackhook emulator send --raw-data keeps it as written'
 
 /** Sends the events and prints the result. */
-export async function send(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
+async function send(type: string, flags: SendFlags, terminal: Terminal): Promise<number> {
   if (flags.id !== undefined && flags.repeat > 1) {
     throw new UsageError(
       '--id gives every event the same id, so --repeat would send one event many times. Use --duplicate to repeat an event.',
@@ -89,4 +194,37 @@ async function sendPaced(
   await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, sendNext))
   bar.stop()
   return reports
+}
+
+/** Prints the requests that would be sent, signed now: as text, as JSON, or as commands for `curl`. Sends nothing. */
+function showRequests(
+  makeEvent: () => WebhookEvent<string, object>,
+  secret: string,
+  flags: SendFlags,
+  terminal: Terminal,
+): void {
+  const times = flags.duplicate ? 2 : 1
+  for (let i = 0; i < flags.repeat && !terminal.stop.aborted; i++) {
+    const event = makeEvent()
+    for (let j = 0; j < times; j++) {
+      const request = signedRequest(event, {
+        secret,
+        timestamp: formatTimestamp(Date.now(), flags.timestampUnit),
+        ...(flags.header !== undefined && { header: flags.header }),
+        ...(flags.scheme !== undefined && { scheme: flags.scheme }),
+        ...(flags.field !== undefined && { fields: flags.field }),
+      })
+      terminal.out(format(request, flags))
+    }
+  }
+}
+
+function format(request: SignedRequest, { to, curl, json }: SendFlags): string {
+  const body = new TextDecoder().decode(request.body)
+  if (curl) return curlOf({ url: to, headers: request.headers, body: { text: body, base64: null } })
+  if (json) return JSON.stringify({ method: request.method, url: to, headers: request.headers, body })
+  const { host, pathname, search } = new URL(to)
+  const head = [`POST ${pathname}${search} HTTP/1.1`, `host: ${host}`]
+  const headers = Object.entries(request.headers)
+  return [...head, ...headers.map(([name, value]) => `${name}: ${value}`), '', printable(body), ''].join('\n')
 }

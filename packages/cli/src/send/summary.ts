@@ -1,7 +1,7 @@
 import { printable } from '@ackhook/core/spi'
 import type { SendAttempt, SendReport } from '@ackhook/testing'
 import { hintsFor, messagesOf } from '../delivery/hints-for.ts'
-import { createPaint } from '../terminal/paint.ts'
+import { createPaint } from '../terminal/text.ts'
 
 /** Result of a run. Milliseconds are those of single requests. */
 export interface Summary {

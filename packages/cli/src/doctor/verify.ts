@@ -1,0 +1,76 @@
+import { relative } from 'node:path'
+import type { Duration } from '@ackhook/core'
+import { printable } from '@ackhook/core/spi'
+import { Command } from 'commander'
+import { EXIT } from '../command/exit-codes.ts'
+import type { Finish } from '../command/finish.ts'
+import {
+  type ContractFlags,
+  contractOf,
+  type SecretFlags,
+  withContract,
+  withJson,
+  withSecret,
+  withTolerance,
+} from '../command/shared-options.ts'
+import { eventOf } from '../delivery/captured-request.ts'
+import { deliveryFiles, readDelivery } from '../delivery/delivery-file.ts'
+import { resolveSecrets } from '../secrets/resolve-secrets.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { createPaint, wrap } from '../terminal/text.ts'
+import { type Diagnosis, diagnose } from './diagnose.ts'
+
+interface VerifyFlags extends SecretFlags, ContractFlags {
+  readonly tolerance: Duration
+  readonly json?: boolean
+}
+
+export function verifyCommand(terminal: Terminal, finish: Finish): Command {
+  const command = new Command('verify')
+    .description('Explain why a saved delivery does not verify, and how to fix it')
+    .argument('<path>', 'a saved delivery, or a directory of them')
+    .addHelpText('after', HELP)
+    .action(async (path: string, flags: VerifyFlags) => finish(await verify(path, flags, terminal)))
+  return withJson(withTolerance(withContract(withSecret(command))))
+}
+
+const HELP = `
+Set SIGNING_SECRET to exactly the secret that your app uses, and SIGNING_SECRET_2 to SIGNING_SECRET_9 to others
+that may be the right one. Each delivery is judged at the time of its arrival. Nothing is sent anywhere.
+Exit code 0 if everything verifies, 1 otherwise.
+
+Examples:
+  $ ackhook verify deliveries/one.json
+  $ ackhook verify deliveries --secrets-file .env --json`
+
+interface Examined extends Diagnosis {
+  readonly file: string
+  readonly type?: string
+  readonly id?: string
+}
+
+/** Diagnoses each saved delivery and prints the findings. */
+async function verify(path: string, flags: VerifyFlags, terminal: Terminal): Promise<number> {
+  const files = deliveryFiles(path, terminal.cwd)
+  const deliveries = files.map(file => ({ file: relative(terminal.cwd, file), delivery: readDelivery(file) }))
+  const secrets = await resolveSecrets(flags, terminal)
+  const examined: Examined[] = []
+  for (const { file, delivery } of deliveries) {
+    const options = { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
+    examined.push({ file, ...eventOf(delivery.body, flags.field), ...(await diagnose(delivery, options)) })
+  }
+  if (flags.json) terminal.out(JSON.stringify({ deliveries: examined }))
+  else for (const one of examined) describe(one, terminal)
+  return examined.every(one => one.verified) ? EXIT.ok : EXIT.failed
+}
+
+function describe({ file, type, id, verified, code, findings }: Examined, terminal: Terminal): void {
+  const paint = createPaint(terminal.colors)
+  const about = printable([type, id].filter(Boolean).join(' '))
+  terminal.out(
+    `${verified ? paint.good('✓') : paint.bad('✗')} ${paint.bold(file)}  ${paint.dim(about)}  ${verified ? paint.good('verifies') : paint.bad(`does not verify: ${code}`)}`,
+  )
+  for (const { proven, text } of findings) {
+    terminal.out(wrap(`${proven ? '' : 'Most likely: '}${printable(text)}`, '  ', terminal.columns))
+  }
+}

@@ -1,0 +1,184 @@
+import type { Duration } from '@ackhook/core'
+import type { DeliveryView, StatsView, WaitResult } from '@ackhook/emulator'
+import { parseCount, parseDuration } from '../command/shared-options.ts'
+import { createPaint, table } from '../terminal/text.ts'
+import { deliveryRow } from './deliveries.ts'
+import { type FilterFlags, filterOf, withAwait } from './delivery-flags.ts'
+import {
+  collectFault,
+  parseSeed,
+  withFilter,
+  withPlace,
+  withState,
+  withWorkspace,
+  withYes,
+} from './options.ts'
+import { discard, replayDeliveries, retry } from './replay-and-discard.ts'
+import { sendEvents } from './send-events.ts'
+import { show } from './show-delivery.ts'
+import { type CallFlags, callVerb, option, type Typed, type Verb } from './verb.ts'
+
+interface WaitFlags extends FilterFlags {
+  readonly count?: number
+  readonly idle?: boolean
+  readonly timeout: Duration
+}
+
+const ids = ['[ids...]', 'delivery or event ids'] as const
+const data = option(
+  '--data <file or json>',
+  'event data, merged over sample data: JSON, the path of a JSON file, or - for standard input',
+)
+const rawData = option('--raw-data <file or json>', 'complete event data, sent unchanged: 1.10 stays 1.10')
+
+/** Verbs of `ackhook emulator` for deliveries. */
+export const DELIVERY_VERBS: readonly Verb<never>[] = [
+  {
+    name: 'send',
+    description: "Send an event, and wait for the receiver's first reply",
+    args: [['<type>', 'event type, such as conversation.resolved']],
+    options: [
+      data,
+      rawData,
+      option('--id <id>', 'event id (default: a new one for each)'),
+      option('--seed <n>', 'the same seed gives the same sample data', parseSeed),
+      option('--repeat <n>', 'send this many events', parseCount, 1),
+      option('--fault <name=chance>', 'for these events only, such as duplicate or lostReply', collectFault),
+      withWorkspace,
+      withAwait,
+      withPlace,
+    ],
+    run: sendEvents,
+  },
+  callVerb<DeliveryPage>({
+    name: 'list',
+    route: 'GET /deliveries',
+    description: 'List deliveries, newest first',
+    lines: pageLines,
+  }),
+  {
+    name: 'show',
+    description: 'Show a delivery: the exact bytes, and each attempt with its reply',
+    args: [['<id>', 'delivery or event id']],
+    options: [
+      option('--body', 'print only the event, for replay --body'),
+      option('--curl', 'print commands that sign the last request again and send it with curl'),
+      option('--save <file>', 'save the exact last request to a file for verify and send --from-file'),
+      withPlace,
+    ],
+    run: show,
+  },
+  {
+    name: 'replay',
+    description: 'Send deliveries again: by id, or all undelivered ones with --all',
+    args: [ids],
+    options: [
+      option('--all', 'all undelivered deliveries; with a filter, all that match'),
+      option('--exact', "the last attempt's exact request, including its signature"),
+      option('--data <file or json>', 'a new event, with this merged over the data that was sent'),
+      rawData,
+      option('--body <file>', 'a new event with this text as its body; - reads standard input'),
+      option('--dry-run', 'only count the matches'),
+      withYes,
+      withFilter,
+      withState,
+      withAwait,
+      withPlace,
+    ],
+    help: 'Without an option, it sends the same event with a new signature. An edited event gets a new id.',
+    run: replayDeliveries,
+  },
+  {
+    name: 'retry',
+    description: 'Start the next attempt of pending deliveries now',
+    args: [['<ids...>', 'delivery or event ids']],
+    options: [withAwait, withPlace],
+    run: retry,
+  },
+  callVerb<DeliveryPage>({
+    name: 'undelivered',
+    route: 'GET /undelivered',
+    description: 'List undelivered deliveries; exit code 1 if there are any',
+    lines: pageLines,
+    isGood: ({ deliveries }) => deliveries.length === 0,
+  }),
+  {
+    name: 'discard',
+    description: 'Give up deliveries: by id, or all undelivered ones with --all',
+    args: [ids],
+    options: [
+      option('--all', 'all undelivered deliveries; with a filter, all that match'),
+      option('--dry-run', 'only count the matches'),
+      withYes,
+      withFilter,
+      withState,
+      withPlace,
+    ],
+    run: discard,
+  },
+  callVerb<WaitResult, WaitFlags>({
+    name: 'wait',
+    route: 'POST /wait',
+    description: 'Wait for events; without a filter, until nothing is pending',
+    options: [
+      option('--count <n>', 'this many different events (default: 1)', parseCount),
+      option('--idle', 'until no matching event is pending'),
+      option('--timeout <duration>', 'at most this long, up to 60s', parseDuration, '10s' as Duration),
+      withFilter,
+      withState,
+    ],
+    help: 'Exit code 1 if the timeout expires.',
+    body: ({ flags }) => {
+      const { count, idle, timeout } = flags
+      return { ...filterOf(flags), count, idle, timeout }
+    },
+    lines: waitLines,
+    isGood: ({ met }) => met,
+  }),
+  callVerb<StatsView>({
+    name: 'stats',
+    route: 'GET /stats',
+    description: 'Count deliveries over time, by outcome',
+    options: [option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount)],
+    help: 'Without --from, it counts the last hour.',
+    lines: statsLines,
+  }),
+]
+
+interface DeliveryPage {
+  readonly deliveries: readonly DeliveryView[]
+}
+
+function pageLines({ deliveries }: DeliveryPage, { terminal }: Typed<CallFlags>): readonly string[] {
+  return deliveries.length === 0 ? ['No deliveries.'] : table(deliveries.map(deliveryRow), terminal.columns)
+}
+
+/** Formats the deliveries created over time, by state. */
+function statsLines({ from, to, buckets }: StatsView): readonly string[] {
+  const rows = buckets
+    .filter(({ counts }) => Object.keys(counts).length > 0)
+    .map(bucket => [
+      bucket.from,
+      Object.entries(bucket.counts)
+        .map(([state, count]) => `${count} ${state}`)
+        .join(', '),
+    ])
+  return rows.length === 0 ? [`No deliveries from ${from} to ${to}.`] : table(rows)
+}
+
+/** Formats the result of a wait. */
+function waitLines(
+  { met, count, deliveries }: WaitResult,
+  { flags, terminal: { colors, columns } }: Typed<WaitFlags>,
+): readonly string[] {
+  const { good, bad } = createPaint(colors)
+  const mark = met ? good('✓') : bad('✗')
+  const isIdle =
+    flags.idle === true || (flags.count === undefined && Object.keys(filterOf(flags)).length === 0)
+  const found = count === 1 ? '1 event matches' : `${count} events match`
+  const state = isIdle ? `${met ? 'nothing' : 'something'} is pending` : found
+  return [
+    `${mark} ${state}${met ? '' : ` after ${flags.timeout}`}`,
+    ...table(deliveries.map(deliveryRow), columns),
+  ]
+}
