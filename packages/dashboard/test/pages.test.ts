@@ -47,6 +47,19 @@ describe('the overview', () => {
     await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2))
   })
 
+  it('says that handling is paused, for all events or for some types', async () => {
+    const letters = withLetters()
+    const stats = await letters.inbox.stats()
+    letters.inbox.stats = () => ({ ...stats, pausedTypes: ['a.b', 'c.d'] })
+    const page = await open(await serve(letters))
+    await page.getByText('Handling is paused for these types').waitFor()
+    await page.getByText('a.b, c.d').waitFor()
+    letters.inbox.stats = () => ({ ...stats, paused: true, pausedTypes: ['a.b'] })
+    await page.getByText('Handling is paused: events are accepted, and wait until').waitFor()
+    letters.inbox.stats = () => stats
+    await page.getByText('Handling is paused').waitFor({ state: 'detached' })
+  })
+
   it('updates without a reload', async () => {
     const letters = withLetters()
     const page = await open(await serve(letters))

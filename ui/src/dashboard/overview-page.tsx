@@ -31,6 +31,7 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
           value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
         />
       </dl>
+      <Paused stats={stats} />
       {!browsing.states.includes('pending') && (
         <p class="small quiet">
           Pending events are counted but not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
@@ -54,6 +55,19 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
       </div>
       {here !== undefined && <Observations lines={here.observations} />}
     </>
+  )
+}
+
+/** Says what waits because somebody wanted it, before anybody looks for a fault. */
+function Paused({ stats: { paused, pausedTypes = [] } }: { readonly stats: Overview['stats'] }) {
+  if (paused !== true && pausedTypes.length === 0) return null
+  return (
+    <p class="note wait" role="status">
+      {paused === true
+        ? 'Handling is paused: events are accepted, and wait until somebody resumes it.'
+        : 'Handling is paused for these types, whose events are accepted and wait: '}
+      {paused !== true && <span class="mono">{pausedTypes.map(type => visible(type)).join(', ')}</span>}
+    </p>
   )
 }
 
@@ -146,6 +160,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   attempt_failed: 'wait',
   dead_lettered: 'bad',
   completion_lost: 'bad',
+  failure_lost: 'wait',
   lease_lost: 'wait',
   store_down: 'bad',
   store_slow: 'wait',

@@ -30,6 +30,10 @@ export interface Stats {
   readonly oldestPendingMs: number
   /** Last error of an event waiting for another attempt, redacted. */
   readonly waitingError?: string
+  /** Handling of all events is paused: they are accepted, and wait. */
+  readonly paused?: true
+  /** Types whose handling alone is paused. */
+  readonly pausedTypes?: readonly string[]
 }
 
 export interface Minute {
