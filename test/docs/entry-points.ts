@@ -18,7 +18,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/fastify': ['webhooks', 'webhooksOf'],
   '@ackhook/hono': ['webhooks', 'webhooksOf'],
   '@ackhook/redis': ['redisStore'],
-  '@ackhook/sql': ['ddl', 'sqlStore'],
+  '@ackhook/sql': ['ddl', 'newest', 'onceIn', 'sqlEffects', 'sqlStore'],
   '@ackhook/sqlite': ['sqliteInbox'],
   '@ackhook/bullmq': ['bullmqInbox'],
   '@ackhook/cloudflare': ['cloudflareQueueInbox', 'durableObjectStore', 'EventIds', 'toQueueHandler'],

@@ -116,7 +116,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     database: [],
     schema: ['database'],
     store: ['database', 'schema'],
-    '.': ['database', 'schema', 'store'],
+    effects: ['database', 'schema'],
+    '.': ['database', 'schema', 'store', 'effects'],
   },
   // Each suite and its cases share one target.
   conformance: {

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Dialect, ddl } from '@ackhook/sql'
-import { createPool, type Pool as MysqlPool } from 'mysql2/promise'
-import { Pool } from 'pg'
+import { createPool, type Pool as MysqlPool, type PoolConnection } from 'mysql2/promise'
+import { Pool, type PoolClient } from 'pg'
 import { type MariadbServer, startMariadb } from '../../../test/support/mariadb.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 
@@ -12,6 +12,8 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 export interface OpenDatabase {
   readonly dialect: Dialect
   readonly db: object
+  /** Runs a statement in a transaction that the package has opened. */
+  runIn(tx: unknown, text: string): Promise<unknown>
   /** Runs statements outside of the package. */
   query(text: string): Promise<readonly Record<string, unknown>[]>
   close(): Promise<void>
@@ -29,6 +31,9 @@ export interface Databases {
   stop(): Promise<void>
 }
 
+/** The application's own table: one row for each effect. */
+const APPLICATION = 'CREATE TABLE effects (event varchar(255) NOT NULL, worker varchar(20));\n'
+
 let count = 0
 
 export async function onPostgres(config: Readonly<Record<string, string>> = {}): Promise<Databases> {
@@ -43,7 +48,7 @@ export async function onPostgres(config: Readonly<Record<string, string>> = {}):
       await admin.query(`CREATE DATABASE ${name}`)
       const address = server.url.replace(/\/postgres$/, `/${name}`)
       const pool = postgresPool(address, 1)
-      await pool.query(ddl('postgres'))
+      await pool.query(ddl('postgres') + APPLICATION)
       await pool.end()
       return address
     },
@@ -52,6 +57,7 @@ export async function onPostgres(config: Readonly<Record<string, string>> = {}):
       return {
         dialect: 'postgres',
         db: pool,
+        runIn: (tx, text) => (tx as PoolClient).query(text),
         query: async text => (await pool.query(text)).rows,
         close: () => pool.end(),
       }
@@ -81,7 +87,8 @@ export async function onMariadb(): Promise<Databases> {
       await admin.query(`CREATE DATABASE ${name}`)
       const address = server.url.replace(/test$/, name)
       const pool = mariadbPool(address, 1)
-      for (const statement of ddl('mysql').split(';\n')) if (statement.trim()) await pool.query(statement)
+      for (const statement of (ddl('mysql') + APPLICATION).split(';\n'))
+        if (statement.trim()) await pool.query(statement)
       await pool.end()
       return address
     },
@@ -90,6 +97,7 @@ export async function onMariadb(): Promise<Databases> {
       return {
         dialect: 'mysql',
         db: pool,
+        runIn: (tx, text) => (tx as PoolConnection).query(text),
         query: async text => (await pool.query(text))[0] as Record<string, unknown>[],
         close: () => pool.end(),
       }
@@ -134,7 +142,7 @@ export async function onSqlite(): Promise<Databases> {
     async create() {
       const path = join(folder, `${++count}.db`)
       const file = openSqlite(path)
-      file.exec(ddl('sqlite'))
+      file.exec(ddl('sqlite') + APPLICATION)
       file.close()
       return path
     },
@@ -143,6 +151,7 @@ export async function onSqlite(): Promise<Databases> {
       return {
         dialect: 'sqlite',
         db: file,
+        runIn: async (tx, text) => (tx as SqliteFile).exec(text),
         query: async text => file.prepare(text).all(),
         close: async () => file.close(),
       }

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'drain_timeout'
   | 'non_retryable'
   | 'retry_after'
+  | 'effect_rolled_back'
 
 /** The base class of the errors that a receiver throws. Switch on `code`; it is stable, the message is not. */
 export class AckhookError extends Error {

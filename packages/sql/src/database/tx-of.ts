@@ -1,6 +1,6 @@
 import type { CustomDatabase } from './orms.ts'
 
-type Work<F> = F extends (work: (tx: infer Tx, ...rest: never[]) => never, ...rest: never[]) => unknown
+type Work<F> = F extends (work: (tx: infer Tx, ...rest: unknown[]) => never, ...rest: never[]) => unknown
   ? Tx
   : never
 type Any = (...args: never[]) => unknown
@@ -20,12 +20,17 @@ export type TxOf<Db> = Db extends { $queryRawUnsafe: Any; $connect: Any; $transa
             ? Tx
             : Db extends { raw: Any; client: unknown; transaction: infer F }
               ? Work<F>
-              : Db extends { session: unknown; transaction: infer F }
-                ? Work<F>
-                : Db extends { waitReady: unknown; transaction: infer F }
-                  ? Work<F>
-                  : Db extends { prepare: Any; exec: Any }
-                    ? Db
-                    : Db extends CustomDatabase<infer Tx>
-                      ? Tx
-                      : never
+              : OfDrizzle<Db>
+
+/** Drizzle on a synchronous connection has no transaction that can wait: there, the database object itself is used. */
+type OfDrizzle<Db> = Db extends { $with: unknown; $client: { prepare: Any; exec: Any } }
+  ? Db
+  : Db extends { $with: unknown; transaction: infer F }
+    ? Work<F>
+    : Db extends { waitReady: unknown; transaction: infer F }
+      ? Work<F>
+      : Db extends { prepare: Any; exec: Any }
+        ? Db
+        : Db extends CustomDatabase<infer Tx>
+          ? Tx
+          : never

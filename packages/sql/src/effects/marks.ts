@@ -1,0 +1,90 @@
+import { ConfigurationError } from '@ackhook/core'
+import type { OpenTransaction } from '../database/database.ts'
+import type { Query } from '../database/dialect.ts'
+import { isLocked } from '../database/transient.ts'
+import { NOW } from '../schema/ddl.ts'
+
+/** One handler's mark for one event. The primary key of these three decides which of several attempts takes effect. */
+export interface Mark {
+  readonly eventId: string
+  readonly handler: string
+  readonly namespace: string
+}
+
+/** `busy`: another transaction holds the mark, and has neither committed nor rolled back. */
+export type ClaimedMark = 'claimed' | 'done' | 'busy'
+
+const MAX_BYTES = 255
+
+/** Throws `ConfigurationError` for a text that a database would cut, refuse or change: two would then be one. */
+export function requireText(option: string, text: unknown): string {
+  const fits =
+    typeof text === 'string' &&
+    Buffer.byteLength(text) <= MAX_BYTES &&
+    !text.includes('\0') &&
+    !/\p{Surrogate}/u.test(text)
+  if (fits) return text
+  throw new ConfigurationError(
+    option,
+    `must be a string of at most ${MAX_BYTES} bytes, without NUL or lone surrogates`,
+  )
+}
+
+export function markOf(eventId: string, handler: string, namespace: string): Mark {
+  return {
+    eventId: requireText('event.id', eventId),
+    handler: requireText('name', handler),
+    namespace: requireText('namespace', namespace),
+  }
+}
+
+const COLUMNS = 'ackhook_once (event_id, handler, namespace, done_at)'
+
+const CLAIM = {
+  // The lock only avoids a wait on a connection of the pool. A plain ON CONFLICT would wait for the other transaction.
+  postgres: `INSERT INTO ${COLUMNS} SELECT ?::text, ?::text, ?::text, ${NOW.postgres}
+WHERE pg_try_advisory_xact_lock(hashtextextended(?::text, 0)) ON CONFLICT DO NOTHING RETURNING 1 AS claimed`,
+  // Waits for no lock on MariaDB, and a second on MySQL, instead of 50. IGNORE, because the count of an upsert depends on the client.
+  mysql: `/*M! SET STATEMENT innodb_lock_wait_timeout=0 FOR */ INSERT /*+ SET_VAR(innodb_lock_wait_timeout=1) */ IGNORE INTO ${COLUMNS} VALUES (?, ?, ?, ${NOW.mysql})`,
+  sqlite: `INSERT INTO ${COLUMNS} VALUES (?, ?, ?, ${NOW.sqlite}) ON CONFLICT DO NOTHING RETURNING 1 AS claimed`,
+} as const
+
+/** Inserts the mark. Its transaction then makes it durable, together with the handler's writes. */
+export async function claimMark({ dialect, query }: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
+  const key = [mark.eventId, mark.handler, mark.namespace]
+  if (dialect === 'mysql') return claimOnMysql(query, key)
+  const lock = dialect === 'postgres' ? [`ackhook_once ${JSON.stringify(key)}`] : []
+  const { rows } = await query(CLAIM[dialect], [...key, ...lock])
+  if (rows.length === 1) return 'claimed'
+  if (dialect === 'sqlite') return 'done'
+  return (await hasMark({ dialect, query }, mark)) ? 'done' : 'busy'
+}
+
+async function claimOnMysql(query: Query, key: readonly string[]): Promise<ClaimedMark> {
+  try {
+    return (await query(CLAIM.mysql, key)).affected === 1 ? 'claimed' : 'done'
+  } catch (error) {
+    if (isLocked(error)) return 'busy'
+    throw error
+  }
+}
+
+export async function hasMark(
+  { dialect, query }: OpenTransaction,
+  { eventId, handler, namespace }: Mark,
+): Promise<boolean> {
+  const t = dialect === 'postgres' ? '::text' : ''
+  const text = `SELECT 1 AS done FROM ackhook_once WHERE event_id = ?${t} AND handler = ?${t} AND namespace = ?${t}`
+  return (await query(text, [eventId, handler, namespace])).rows.length === 1
+}
+
+/** Deletes the marks of all handlers for an event. */
+export async function deleteMarks(
+  { dialect, query }: OpenTransaction,
+  eventId: string,
+  namespace: string,
+): Promise<boolean> {
+  const t = dialect === 'postgres' ? '::text' : ''
+  const text = `DELETE FROM ackhook_once WHERE event_id = ?${t} AND namespace = ?${t}`
+  return (await query(text, [eventId, namespace])).affected > 0
+}

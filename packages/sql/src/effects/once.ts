@@ -1,0 +1,220 @@
+import { AckhookError, ConfigurationError, type HandlerContext, RetryAfterError } from '@ackhook/core'
+import { isError } from '@ackhook/core/spi'
+import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
+import { RolledBack } from '../database/library.ts'
+import { isTransient } from '../database/transient.ts'
+import type { TxOf } from '../database/tx-of.ts'
+import { missingTable } from '../schema/check.ts'
+import { claimMark, deleteMarks, hasMark, type Mark, markOf, requireText } from './marks.ts'
+import { type ResolvedEffectsOptions, resolveEffectsOptions, type SqlEffectsOptions } from './options.ts'
+
+/** The part of an event that a mark needs. */
+export interface EventWithId {
+  readonly id: string
+}
+
+/** Handler for `on` that {@link SqlEffects.once} returns. Resolves to `false` if an earlier attempt had taken effect. */
+export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<boolean>
+
+/** Handlers whose effects and marks are in one database. */
+export interface SqlEffects<Tx> {
+  /**
+   * Returns a handler for `on`. It opens a transaction and runs `work` in it; the event's mark and what `work` writes through
+   * `tx` commit together, or neither does. If an attempt, a redelivery or another process finds the mark, `work` does not run,
+   * and the event counts as handled.
+   *
+   * `name` identifies the handler in the marks: keep it when you rename or move code. Each handler needs its own, so that a
+   * retry runs only those that failed. `work` may run several times within an attempt, if the database rolls it back for a
+   * conflict; it must pass on SQL errors, and write only through `tx`.
+   *
+   * Throws `ConfigurationError` for a name that is taken. The handler rejects, and the event is retried, if the transaction
+   * was not committed or the attempt's `signal` is aborted.
+   */
+  once<Event extends EventWithId>(
+    name: string,
+    work: (event: Event, tx: Tx, context: HandlerContext) => unknown,
+  ): OnceHandler<Event>
+  /** Deletes the marks of an event, so that its handlers run again. Resolves to whether it had any. */
+  forget(id: string, where?: { readonly namespace?: string | undefined }): Promise<boolean>
+}
+
+/** Repetitions that the database asks for, before the attempt fails. */
+const MAX_REPETITIONS = 5
+/** Handler timeout of a receiver, unless it sets another. */
+const DEFAULT_LIMIT_MS = 60_000
+const LONGEST_PAUSE_MS = 500
+
+/** Another transaction holds the mark. */
+class Busy extends Error {
+  override readonly name = 'Busy'
+}
+
+/**
+ * Makes effects in the application's own database happen exactly once. `db` is a pool or an ORM; the tables come from
+ * `ackhook sql`.
+ *
+ * Throws `ConfigurationError` for a wrong option or an unknown database object.
+ *
+ * @example
+ * const { once } = sqlEffects(db)
+ * hooks.on('conversation.resolved', once('count', async (event, tx) => {
+ *   await tx.insert(resolutions).values({ conversation: event.data.conversation_id })
+ * }))
+ */
+export function sqlEffects<Db extends object>(db: Db, options: SqlEffectsOptions = {}): SqlEffects<TxOf<Db>> {
+  const effects = new Effects(new Database(db, { dialect: options.dialect }), resolveEffectsOptions(options))
+  // Functions, so that an application can take them out of the object.
+  return {
+    once: <Event extends EventWithId>(name: string, work: SqlWork<Event, TxOf<Db>>) =>
+      effects.once(name, work as Work<Event>),
+    forget: (id, where) => effects.forget(id, where?.namespace),
+  }
+}
+
+type SqlWork<Event, Tx> = (event: Event, tx: Tx, context: HandlerContext) => unknown
+type Work<Event> = SqlWork<Event, never>
+
+class Effects {
+  readonly #database: Database
+  readonly #options: ResolvedEffectsOptions
+  readonly #names = new Set<string>()
+
+  constructor(database: Database, options: ResolvedEffectsOptions) {
+    this.#database = database
+    this.#options = options
+  }
+
+  once<Event extends EventWithId>(name: string, work: Work<Event>): OnceHandler<Event> {
+    if (name === '')
+      throw new ConfigurationError('name', 'must not be empty: it identifies the handler in the marks')
+    requireText('name', name)
+    if (this.#names.has(name))
+      throw new ConfigurationError(
+        'name',
+        `'${name}' is taken by another handler, and this one would never run`,
+      )
+    if (typeof work !== 'function')
+      throw new ConfigurationError('work', 'must be a function (event, tx, context)')
+    this.#names.add(name)
+    return (event, context) => {
+      const mark = markOf(event.id, name, context.namespace)
+      return this.#repeat(mark, context, tx => work(event, tx as never, context))
+    }
+  }
+
+  forget(id: string, namespace = ''): Promise<boolean> {
+    const { dialect } = this.#database
+    const query = (text: string, params: readonly unknown[]) => this.#database.query(text, params)
+    return deleteMarks({ dialect, query }, requireText('id', id), requireText('namespace', namespace))
+  }
+
+  /** Repeats the transaction while the database asks for it, and waits without a connection. */
+  async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
+    const until = performance.now() + this.#options.waitMs
+    for (let repetition = 0; ; repetition++) {
+      context.signal.throwIfAborted()
+      try {
+        return await this.#runOnce(mark, context, work)
+      } catch (error) {
+        const isBusy = error instanceof Busy
+        if (!isBusy && !(isTransient(error) && repetition < MAX_REPETITIONS))
+          throw this.#explained(error, mark)
+        if (performance.now() >= until) throw isBusy ? new RetryAfterError(error.message, '1s') : error
+        await pause(Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** repetition), context.signal)
+      }
+    }
+  }
+
+  async #runOnce(mark: Mark, { signal }: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
+    const { library, isolation } = this.#options
+    const settings = { library, isolation, limitMs: DEFAULT_LIMIT_MS }
+    const hasRun = await this.#database.transaction(async (tx, transaction) => {
+      const claimed = await claimMark(transaction, mark)
+      if (claimed === 'busy') throw new Busy(`another transaction is handling event '${mark.eventId}'`)
+      if (claimed === 'done') return false
+      await work(tx)
+      await requireMark(transaction, mark)
+      // A result that no longer counts is rolled back.
+      signal.throwIfAborted()
+      return true
+    }, settings)
+    if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
+    return hasRun
+  }
+
+  /** Reads a mark after a COMMIT that the library may have reported although the database rolled back. */
+  async #confirm(mark: Mark): Promise<void> {
+    const { dialect } = this.#database
+    const query = (text: string, params: readonly unknown[]) => this.#database.query(text, params)
+    if (await hasMark({ dialect, query }, mark)) return
+    throw new RolledBack('COMMIT was reported, and rolled back: behind PgBouncer, set prepare: false')
+  }
+
+  #explained(error: unknown, { handler }: Mark): unknown {
+    const fix = missingTable(error, this.#database.dialect)
+    if (fix !== undefined) return new AckhookError('store_unavailable', fix, { cause: error })
+    if (!(error instanceof RolledBack)) return error
+    return new AckhookError('effect_rolled_back', `nothing of '${handler}' was kept: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Reads the mark in the transaction, before its COMMIT. If `work` has swallowed an SQL error, the transaction may be gone:
+ * PostgreSQL then answers COMMIT with ROLLBACK, which libraries report as success, and MySQL goes on without a transaction
+ * after a deadlock.
+ */
+async function requireMark(transaction: OpenTransaction, mark: Mark): Promise<void> {
+  const isThere = await hasMark(transaction, mark).catch((cause: unknown) => {
+    if (isTransient(cause)) throw cause
+    const reason = isError(cause) ? cause.message : String(cause)
+    throw new RolledBack(
+      `after the handler, the transaction was unusable (${reason}). Do not catch SQL errors in it`,
+      {
+        cause,
+      },
+    )
+  })
+  if (!isThere)
+    throw new RolledBack('the transaction was rolled back inside the handler. Do not catch SQL errors in it')
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
+
+/**
+ * Sets a handler's mark in a transaction that the application has opened. Resolves to whether the effect is still to be made;
+ * `false` if the event is done. The application's COMMIT makes both durable. Rejects if another transaction is handling the
+ * event: let yours roll back.
+ *
+ * Rejects with `ConfigurationError` outside of a transaction, where a crash would keep the mark and lose the effect.
+ *
+ * @example
+ * await prisma.$transaction(async tx => {
+ *   if (await onceIn(tx, 'resolve', event, context)) await tx.conversation.update(change)
+ * })
+ */
+export async function onceIn(
+  tx: object,
+  name: string,
+  event: EventWithId,
+  context: DatabaseOptions & { readonly namespace: string },
+): Promise<boolean> {
+  if (name === '')
+    throw new ConfigurationError('name', 'must not be empty: it identifies the handler in the marks')
+  const mark = markOf(event.id, name, context.namespace)
+  const claimed = await claimMark(await transactionOf(tx, { dialect: context.dialect }), mark)
+  if (claimed === 'busy')
+    throw new RetryAfterError(`another transaction is handling event '${mark.eventId}'`, '1s')
+  return claimed === 'claimed'
+}

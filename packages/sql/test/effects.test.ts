@@ -1,0 +1,395 @@
+import { AckhookError, ConfigurationError } from '@ackhook/core'
+import { newest, onceIn, sqlEffects } from '@ackhook/sql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Databases, type OpenDatabase, onMariadb, onPostgres, onSqlite } from './databases.ts'
+import { contextOf, insertOf } from './handling.ts'
+
+const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
+const context = contextOf()
+let events = 0
+const event = () => ({ id: `evt_${++events}` })
+
+describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
+  let databases: Databases
+  let open: OpenDatabase
+  beforeAll(async () => {
+    databases = await start()
+    open = databases.open(await databases.create())
+  })
+  afterAll(async () => {
+    await open.close()
+    await databases.stop()
+  })
+
+  const effectsOf = async (id: string): Promise<number> => {
+    const [row] = await open.query(`SELECT count(*) AS n FROM effects WHERE event = '${id}'`)
+    return Number(row?.['n'])
+  }
+  const insert = (tx: unknown, id: string) => open.runIn(tx, insertOf(id))
+
+  it('takes effect once, however many attempts run at the same time', async () => {
+    const handler = sqlEffects(open.db).once('insert', ({ id }, tx) => insert(tx, id))
+    const one = event()
+    const ran = await Promise.all(Array.from({ length: 16 }, () => handler(one, context)))
+    expect(ran.filter(Boolean)).toHaveLength(1)
+    expect(await effectsOf(one.id)).toBe(1)
+  })
+
+  it('undoes the effect of a failed attempt, and the next attempt takes effect', async () => {
+    let fails = true
+    const handler = sqlEffects(open.db).once('insert', async ({ id }, tx) => {
+      await insert(tx, id)
+      if (fails) throw new Error('after the effect')
+    })
+    const one = event()
+    await expect(handler(one, context)).rejects.toThrow('after the effect')
+    expect(await effectsOf(one.id)).toBe(0)
+    fails = false
+    expect(await handler(one, context)).toBe(true)
+    expect(await handler(one, context)).toBe(false)
+    expect(await effectsOf(one.id)).toBe(1)
+  })
+
+  it('gives each handler and each namespace its own mark', async () => {
+    const { once } = sqlEffects(open.db)
+    const handlers = ['a', 'b', 'B', 'b '].map(handler => once(handler, ({ id }, tx) => insert(tx, id)))
+    const one = event()
+    for (const handler of handlers) expect(await handler(one, context)).toBe(true)
+    for (const handler of handlers) expect(await handler(one, context)).toBe(false)
+    expect(await handlers[0]?.(one, contextOf(undefined, 'acme'))).toBe(true)
+    expect(await effectsOf(one.id)).toBe(5)
+  })
+
+  it('tells apart ids that differ in case, a blank, an accent or the 255th byte', async () => {
+    const handler = sqlEffects(open.db).once('count', () => {})
+    const long = 'x'.repeat(254)
+    const ids = [
+      'Id',
+      'id',
+      'id ',
+      ' id',
+      'íd',
+      `${long}a`,
+      `${long}b`,
+      "'; DROP TABLE effects",
+      '$1',
+      '?',
+      '%s',
+      ':a',
+      '\\',
+    ]
+    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, true])
+    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, false])
+  })
+
+  it.each([
+    ['an id of 256 bytes', 'ü'.repeat(128)],
+    ['an id with NUL', 'a\0b'],
+    ['an id with half a character', '\ud800'],
+  ])('refuses %s, and runs nothing', async (_, id) => {
+    const handler = sqlEffects(open.db).once('refuse', () => {
+      throw new Error('ran')
+    })
+    expect(() => handler({ id }, context)).toThrow(ConfigurationError)
+  })
+
+  it('does not record an attempt whose signal was aborted as done', async () => {
+    const attempt = new AbortController()
+    const handler = sqlEffects(open.db).once('late', async ({ id }, tx) => {
+      await insert(tx, id)
+      attempt.abort(new Error('timed out'))
+    })
+    const one = event()
+    await expect(handler(one, contextOf(attempt.signal))).rejects.toThrow('timed out')
+    expect(await effectsOf(one.id)).toBe(0)
+    expect(await handler(one, context)).toBe(true)
+  })
+
+  it('does not record an attempt as done that ended its transaction itself', async () => {
+    const handler = sqlEffects(open.db).once('ends', async ({ id }, tx) => {
+      await insert(tx, id)
+      await open.runIn(tx, 'ROLLBACK')
+    })
+    const one = event()
+    await expect(handler(one, context)).rejects.toThrow()
+    expect(await effectsOf(one.id)).toBe(0)
+    const [row] = await open.query(`SELECT count(*) AS n FROM ackhook_once WHERE event_id = '${one.id}'`)
+    expect(Number(row?.['n'])).toBe(0)
+  })
+
+  it('refuses once within once, which might wait for itself, and keeps nothing', async () => {
+    const { once } = sqlEffects(open.db)
+    const inner = once('inner', ({ id }, tx) => insert(tx, id))
+    const outer = once('outer', async (one: { id: string }, tx) => {
+      await insert(tx, one.id)
+      await inner(one, context)
+    })
+    const one = event()
+    await expect(outer(one, context)).rejects.toThrow('within a transaction')
+    expect(await effectsOf(one.id)).toBe(0)
+  })
+
+  it('lets work that a handler leaves behind use once afterwards', async () => {
+    const { once } = sqlEffects(open.db)
+    const inner = once('inner', ({ id }, tx) => insert(tx, id))
+    let ended = () => {}
+    const end = new Promise<void>(resolve => {
+      ended = resolve
+    })
+    let left: Promise<boolean> | undefined
+    const one = event()
+    await once('outer', () => {
+      left = end.then(() => inner(one, context))
+    })(event(), context)
+    ended()
+    expect(await left).toBe(true)
+  })
+
+  it('forgets the marks of an event in one namespace', async () => {
+    const { once, forget } = sqlEffects(open.db)
+    const handlers = ['a', 'b'].map(handler => once(handler, ({ id }, tx) => insert(tx, id)))
+    const one = event()
+    for (const namespace of ['', 'acme'])
+      for (const handler of handlers) await handler(one, contextOf(undefined, namespace))
+    expect(await forget(one.id)).toBe(true)
+    expect(await forget(one.id)).toBe(false)
+    for (const handler of handlers) expect(await handler(one, context)).toBe(true)
+    for (const handler of handlers) expect(await handler(one, contextOf(undefined, 'acme'))).toBe(false)
+  })
+
+  it('refuses a name that is taken, and one that cannot be stored', () => {
+    const { once } = sqlEffects(open.db)
+    once('taken', () => {})
+    for (const wrong of ['taken', '', 'x'.repeat(256), 'a\0', 5 as never])
+      expect(() => once(wrong, () => {})).toThrow(ConfigurationError)
+    expect(() => once('free', undefined as never)).toThrow(ConfigurationError)
+  })
+
+  it('refuses onceIn and newest outside of a transaction, and writes nothing', async () => {
+    const one = event()
+    const state = { entity: one.id, at: 1 }
+    await expect(onceIn(open.db, 'outside', one, { namespace: '' })).rejects.toThrow(ConfigurationError)
+    await expect(newest(open.db, state)).rejects.toThrow(ConfigurationError)
+    let kept: object | undefined
+    await sqlEffects(open.db).once('keeps', (_, tx) => {
+      kept = tx as object
+    })(event(), context)
+    await expect(newest(kept as object, state)).rejects.toThrow()
+    for (const table of ['ackhook_once WHERE event_id', 'ackhook_newest WHERE entity']) {
+      const [row] = await open.query(`SELECT count(*) AS n FROM ${table} = '${one.id}'`)
+      expect(Number(row?.['n'])).toBe(0)
+    }
+  })
+
+  it('names the command if a table is missing', async () => {
+    const bare = databases.open(await databases.create())
+    await bare.query('DROP TABLE ackhook_once')
+    const handler = sqlEffects(bare.db).once('count', () => {})
+    await expect(handler(event(), context)).rejects.toThrow(`npx ackhook sql ${open.dialect}`)
+    await bare.close()
+  })
+
+  it.runIf(name === 'PostgreSQL')(
+    'does not record a handler as done that swallowed an SQL error',
+    async () => {
+      const handler = sqlEffects(open.db).once('swallows', async ({ id }, tx) => {
+        await insert(tx, id)
+        await open.runIn(tx, 'SELECT nonsense').catch(() => {})
+      })
+      const one = event()
+      const failure = await handler(one, context).catch(error => error)
+      expect(failure).toBeInstanceOf(AckhookError)
+      expect(failure).toMatchObject({ code: 'effect_rolled_back' })
+      expect(await effectsOf(one.id)).toBe(0)
+    },
+  )
+
+  it.runIf(name === 'PostgreSQL')('does not record a handler as done whose COMMIT fails', async () => {
+    await open.query(
+      'CREATE TABLE parents (id text PRIMARY KEY); CREATE TABLE children (parent text REFERENCES parents DEFERRABLE INITIALLY DEFERRED)',
+    )
+    const handler = sqlEffects(open.db).once('defers', async ({ id }, tx) => {
+      await insert(tx, id)
+      await open.runIn(tx, "INSERT INTO children VALUES ('none')")
+    })
+    const one = event()
+    await expect(handler(one, context)).rejects.toThrow('foreign key')
+    expect(await effectsOf(one.id)).toBe(0)
+  })
+
+  it.runIf(name !== 'SQLite')('repeats a handler whose transaction deadlocks with another', async () => {
+    await open.query("INSERT INTO effects VALUES ('one', '0'), ('two', '0')")
+    const { once } = sqlEffects(open.db)
+    const touch = (tx: unknown, row: string) =>
+      open.runIn(tx, `UPDATE effects SET worker = '1' WHERE event = '${row}'`)
+    let runs = 0
+    let both = () => {}
+    const met = new Promise<void>(resolve => {
+      both = resolve
+    })
+    const handlers = ['one', 'two'].map(first =>
+      once(first, async (_, tx) => {
+        await touch(tx, first)
+        if (++runs === 2) both()
+        await met
+        await touch(tx, first === 'one' ? 'two' : 'one')
+      }),
+    )
+    // InnoDB locks the rows that it scans.
+    await open.query('CREATE INDEX effects_event ON effects (event)')
+    const one = event()
+    expect(await Promise.all(handlers.map(handler => handler(one, context)))).toEqual([true, true])
+    expect(runs).toBeGreaterThan(2)
+  })
+
+  it.runIf(name !== 'SQLite')('holds no connection while another transaction handles the event', async () => {
+    const two = databases.open(await databases.create(), 2)
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    let entered = () => {}
+    const isIn = new Promise<void>(resolve => {
+      entered = resolve
+    })
+    const { once } = sqlEffects(two.db, { wait: '60s' })
+    const handler = once('holds', async () => {
+      entered()
+      await held
+    })
+    const quick = once('quick', () => {})
+    const one = event()
+    const first = handler(one, context)
+    await isIn
+    const waiting = Array.from({ length: 15 }, () => handler(one, contextOf()))
+    // With a waiting transaction for each, the second connection of the pool would be taken too.
+    for (let i = 0; i < 20; i++) expect(await quick(event(), context)).toBe(true)
+    release()
+    expect(await first).toBe(true)
+    expect(await Promise.all(waiting)).toEqual(Array.from({ length: 15 }, () => false))
+    await two.close()
+  })
+
+  it.runIf(name !== 'SQLite')(
+    'fails the attempt, to be retried, when another transaction keeps the event',
+    async () => {
+      let release = () => {}
+      const held = new Promise<void>(resolve => {
+        release = resolve
+      })
+      let entered = () => {}
+      const isIn = new Promise<void>(resolve => {
+        entered = resolve
+      })
+      const work = async () => {
+        entered()
+        await held
+      }
+      const one = event()
+      const first = sqlEffects(open.db).once('kept', work)(one, context)
+      await isIn
+      const failure = await sqlEffects(open.db, { wait: '100ms' })
+        .once('kept', work)(one, context)
+        .catch(error => error)
+      expect(failure).toMatchObject({ code: 'retry_after', delayMs: 1000 })
+      release()
+      expect(await first).toBe(true)
+    },
+  )
+
+  it.each(['read committed', 'repeatable read', 'serializable'] as const)(
+    'lets one of 15 waiting attempts take effect when the first rolls back, under %s',
+    async isolation => {
+      const { once } = sqlEffects(open.db, { isolation, wait: '20s' })
+      let isFirst = true
+      const handler = once('rolls back', async ({ id }, tx) => {
+        await insert(tx, id)
+        if (!isFirst) return
+        isFirst = false
+        await new Promise(resolve => setImmediate(resolve))
+        throw new Error('the first')
+      })
+      const one = event()
+      const results = await Promise.allSettled(Array.from({ length: 16 }, () => handler(one, context)))
+      const failed = results.filter(({ status }) => status === 'rejected')
+      expect(failed).toEqual([{ status: 'rejected', reason: new Error('the first') }])
+      expect(results.filter(one => one.status === 'fulfilled' && one.value)).toHaveLength(1)
+      expect(await effectsOf(one.id)).toBe(1)
+    },
+  )
+
+  describe('newest', () => {
+    it.each(['time', 'rank'] as const)(
+      'ends at the same state in every order of arrival, by %s',
+      async by => {
+        const { once } = sqlEffects(open.db, { wait: '20s' })
+        const states = ['a', 'b', 'c'].flatMap(eventId =>
+          [1, 2].flatMap(rank =>
+            ['00', '01'].map(second => ({ eventId, rank, at: `2026-01-01T00:00:${second}Z` })),
+          ),
+        )
+        const last = '01 2 c'
+        for (let round = 0; round < 3; round++) {
+          const entity = `shuffled ${by} ${round}`
+          const applied: string[] = []
+          const order = states.map((_, i) => states[(i * [1, 5, 7][round]!) % states.length]!)
+          const step = once(`state ${by} ${round}`, async (one: { id: string; index: number }, tx) => {
+            const state = order[one.index]!
+            const isNewest = await newest(tx as object, { entity, by, ...state })
+            if (isNewest) applied.push(`${state.at.slice(17, 19)} ${state.rank} ${state.eventId}`)
+          })
+          await Promise.all(order.map((_, index) => step({ ...event(), index }, context)))
+          expect(applied.at(-1)).toBe(last)
+        }
+      },
+    )
+
+    it('puts rank before time if asked, keeps scopes apart, and takes the same state twice', async () => {
+      const record = sqlEffects(open.db).once('record', async (one: { id: string; state: object }, tx) => {
+        results.push(await newest(tx as object, one.state as never))
+      })
+      const results: boolean[] = []
+      const entity = `ranked ${name}`
+      const early = '2026-01-01T00:00:00Z'
+      const late = '2026-01-02T00:00:00Z'
+      for (const state of [
+        { entity, by: 'rank', rank: 2, at: early, eventId: 'delivered' },
+        { entity, by: 'rank', rank: 1, at: late, eventId: 'sent' },
+        { entity, by: 'rank', rank: 2, at: early, eventId: 'delivered' },
+        { entity, scope: 'other', at: early },
+        { entity, scope: 'other', at: '2026-01-01T00:00:00.000002Z' },
+        { entity, scope: 'other', at: '2026-01-01T00:00:00.000001Z' },
+      ])
+        await record({ ...event(), state }, context)
+      expect(results).toEqual([true, false, true, true, true, false])
+    })
+
+    it('is rolled back with the transaction', async () => {
+      const entity = `undone ${name}`
+      const { once } = sqlEffects(open.db)
+      const failing = once('failing', async (_, tx) => {
+        await newest(tx as object, { entity, at: 2 })
+        throw new Error('after it')
+      })
+      await expect(failing(event(), context)).rejects.toThrow('after it')
+      let older: boolean | undefined
+      await once('older', async (_, tx) => {
+        older = await newest(tx as object, { entity, at: 1 })
+      })(event(), context)
+      expect(older).toBe(true)
+    })
+
+    it.each([
+      ['at', { entity: 'a', at: 'yesterday' }],
+      ['at', { entity: 'a', at: undefined }],
+      ['rank', { entity: 'a', at: 1, rank: 1.5 }],
+      ['by', { entity: 'a', at: 1, by: 'size' }],
+      ['entity', { entity: '', at: 1 }],
+      ['entity', { entity: 'a\0', at: 1 }],
+      ['scope', { entity: 'a', at: 1, scope: 'x'.repeat(256) }],
+      ['order', { entity: 'a', at: 1, order: 1 }],
+    ])('refuses a wrong %s', async (option, state) => {
+      await expect(newest(open.db, state as never)).rejects.toThrow(`Option '${option}'`)
+    })
+  })
+})
