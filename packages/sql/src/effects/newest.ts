@@ -39,8 +39,11 @@ const NAMES = [
  * Rejects with `ConfigurationError` outside of a transaction, and for a wrong state.
  *
  * @example
- * if (await newest(tx, { entity: event.data.conversation_id, at: event.created_at, eventId: event.id }))
- *   await tx.conversation.update({ where: { id }, data: { resolved_by } })
+ * const { once } = sqlEffects(new Pool({ connectionString: url }))
+ * hooks.on('conversation.resolved', once('resolve', async ({ id, created_at, data }, tx) => {
+ *   if (await newest(tx, { entity: data.conversation_id, at: created_at, eventId: id }))
+ *     await tx.query('UPDATE conversations SET resolved_by = $1', [data.resolved_by])
+ * }))
  */
 export async function newest(tx: object, state: EntityState): Promise<boolean> {
   refuseUnknownNames(state, NAMES)

@@ -56,9 +56,9 @@ class Busy extends Error {
  * Throws `ConfigurationError` for a wrong option or an unknown database object.
  *
  * @example
- * const { once } = sqlEffects(db)
+ * const { once } = sqlEffects(new Pool({ connectionString: url }))
  * hooks.on('conversation.resolved', once('count', async (event, tx) => {
- *   await tx.insert(resolutions).values({ conversation: event.data.conversation_id })
+ *   await tx.query('INSERT INTO resolutions VALUES ($1)', [event.data.conversation_id])
  * }))
  */
 export function sqlEffects<Db extends object>(db: Db, options: SqlEffectsOptions = {}): SqlEffects<TxOf<Db>> {
@@ -200,9 +200,9 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  * Rejects with `ConfigurationError` outside of a transaction, where a crash would keep the mark and lose the effect.
  *
  * @example
- * await prisma.$transaction(async tx => {
- *   if (await onceIn(tx, 'resolve', event, context)) await tx.conversation.update(change)
- * })
+ * async function count(tx: PoolClient, event: WebhookEvent, context: HandlerContext) {
+ *   if (await onceIn(tx, 'count', event, context)) await tx.query('UPDATE counters SET value = value + 1')
+ * }
  */
 export async function onceIn(
   tx: object,
