@@ -1,10 +1,10 @@
 import { misconfigured } from './client-error.ts'
 import { type Duration, durationMs } from './duration.ts'
 import type { Message } from './message.ts'
-import type { Messages } from './messages.ts'
 import type { Fetch } from './post.ts'
 import { refuseBrowsers, refuseOldNode } from './refuse-browsers.ts'
 import { refuseUnknownNames } from './refuse-unknown-names.ts'
+import type { BodySchema } from './schema.ts'
 import { type Platform, SEND_OPTIONS, type SendOptions, send } from './send.ts'
 import type { SendResult } from './send-result.ts'
 
@@ -103,4 +103,20 @@ function checkBaseUrl(baseUrl: unknown, allowInsecure: boolean): string {
 
 function isLoopback(hostname: string): boolean {
   return /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname)
+}
+
+/** Messages to your customers. */
+export interface Messages {
+  /**
+   * Sends one message with `POST {baseUrl}/v1/messages`. Resolves for any 2xx, whatever its body: the platform's response
+   * body is undocumented. Otherwise rejects with a `ClientError`, or with the signal's reason if `signal` was aborted; the
+   * message may then have been sent. Requests are repeated only with `retry`.
+   *
+   * With `schema`, any Standard Schema, the body is checked and has the schema's type.
+   */
+  send(message: Message, options?: SendOptions): Promise<SendResult>
+  send<Body>(
+    message: Message,
+    options: SendOptions & { readonly schema: BodySchema<Body> },
+  ): Promise<SendResult<Body>>
 }

@@ -1,6 +1,4 @@
-import { causeCode } from './cause-code.ts'
 import { ClientError } from './client-error.ts'
-import { neverLeft } from './never-left.ts'
 import { readText } from './read-text.ts'
 import { readRetryAfter } from './retry.ts'
 import type { SendResult } from './send-result.ts'
@@ -84,4 +82,43 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Properties that runtimes set on an error of `fetch`. */
+export interface NetworkError {
+  readonly code?: unknown
+  readonly syscall?: unknown
+  readonly cause?: unknown
+  readonly errors?: unknown
+}
+
+/** Limit for a chain of causes, which may be circular. `fetch` wraps an error once or twice. */
+export const MAX_DEPTH = 8
+/** Words such as `ECONNREFUSED` or `ConnectionRefused`: any other code may repeat a part of the request. */
+const WORD = /^[A-Z]\w{2,63}$/
+
+/** Returns the code of the innermost error that has one. Messages include it, because many loggers omit `cause`. */
+export function causeCode(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return undefined
+  const { code, cause, errors } = error as NetworkError
+  const inner = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+  return causeCode(inner, depth + 1) ?? (typeof code === 'string' && WORD.test(code) ? code : undefined)
+}
+
+/** Node's names for system calls before the first byte. */
+const BEFORE_SENDING = ['connect', 'getaddrinfo']
+/** Codes of connections that failed. Bun sets only these, and older versions only the last one. */
+const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused']
+
+/**
+ * Returns whether an error of `fetch` proves that no byte of the request was sent. Only codes prove that, never a
+ * message.
+ */
+export function neverLeft(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return false
+  const { code, syscall, cause, errors } = error as NetworkError
+  if (cause !== undefined) return neverLeft(cause, depth + 1)
+  // The host has several addresses, each of which was tried.
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(one => neverLeft(one, depth + 1))
+  return BEFORE_SENDING.includes(String(syscall)) || NOT_CONNECTED.includes(String(code))
 }

@@ -5,8 +5,8 @@ import type {
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { confirm, type Scope } from '../kit/confirm.tsx'
-import { formatCount } from '../kit/format-count.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
+import { formatCount } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
 import type { EventSelection } from './filters.tsx'
 

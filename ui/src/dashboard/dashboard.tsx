@@ -1,7 +1,7 @@
 import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
+import { Loading } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
-import { Loading } from '../kit/loading.tsx'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'

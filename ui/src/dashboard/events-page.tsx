@@ -5,7 +5,7 @@ import { Failure } from '../kit/failure.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { usePaged } from '../kit/paged.ts'
-import { visible } from '../kit/visible.ts'
+import { visible } from '../kit/text.ts'
 import { clearing, Filters, selectionHere } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
 

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from '@preact/signals'
 import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { Field } from '../kit/field.tsx'
+import { Field } from '../kit/elements.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 

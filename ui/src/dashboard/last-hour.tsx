@@ -1,7 +1,7 @@
 import type { Minute } from '../../../packages/dashboard/src/protocol/protocol.ts'
-import type { Tone } from '../kit/badge.tsx'
-import { formatCount } from '../kit/format-count.ts'
+import type { Tone } from '../kit/elements.tsx'
 import { zoneOf } from '../kit/now.tsx'
+import { formatCount } from '../kit/text.ts'
 
 interface LastHourProps {
   readonly minutes: readonly Minute[]

@@ -3,12 +3,10 @@ import { useEffect } from 'preact/hooks'
 import type { GroupPage, LetterGroup, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { Failure } from '../kit/failure.tsx'
-import { formatCount } from '../kit/format-count.ts'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
-import { visible } from '../kit/visible.ts'
+import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { changeMatching, isChanging } from './change-letters.ts'
-import { inOneLine } from './in-one-line.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview

@@ -6,15 +6,12 @@ import type {
   ObservationLine,
   Overview,
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { Badge, type Tone } from '../kit/badge.tsx'
 import { BarChart } from '../kit/bar-chart.tsx'
 import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
-import { Field } from '../kit/field.tsx'
-import { formatCount } from '../kit/format-count.ts'
+import { Badge, Field, type Tone } from '../kit/elements.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { Ago, AgoCell, spanOf, zoneOf } from '../kit/now.tsx'
-import { visible } from '../kit/visible.ts'
-import { inOneLine } from './in-one-line.ts'
+import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { LastHour } from './last-hour.tsx'
 
 export function OverviewPage({ data }: { readonly data: Overview }) {

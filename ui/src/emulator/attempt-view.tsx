@@ -1,13 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { AttemptView as Attempt } from '../../../packages/emulator/src/api/delivery-view.ts'
-import { Badge } from '../kit/badge.tsx'
-import { CopyButton } from '../kit/copy-button.tsx'
+import { Badge, CopyButton, Source } from '../kit/elements.tsx'
 import { JsonView } from '../kit/json-view.tsx'
 import { lineDiff } from '../kit/line-diff.ts'
 import { Ago, spanOf } from '../kit/now.tsx'
-import { Source } from '../kit/source.tsx'
-import { visible } from '../kit/visible.ts'
+import { visible } from '../kit/text.ts'
 import { emulatorNow } from './emulator-clock.ts'
 
 interface AttemptViewProps {

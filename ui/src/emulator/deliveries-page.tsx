@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { CopyButton } from '../kit/copy-button.tsx'
+import { CopyButton } from '../kit/elements.tsx'
 import { commandOf } from './command-of.ts'
 import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'

@@ -1,9 +1,9 @@
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
-import { Badge } from '../kit/badge.tsx'
 import type { Column } from '../kit/data-table.tsx'
+import { Badge } from '../kit/elements.tsx'
 import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { hrefOf } from '../kit/route.ts'
-import { visible } from '../kit/visible.ts'
+import { visible } from '../kit/text.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { STATES } from './states.ts'
 

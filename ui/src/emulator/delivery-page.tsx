@@ -2,20 +2,15 @@ import { useSignal } from '@preact/signals'
 import { curlOfDelivery } from '../../../packages/cli/src/command/curl-of-delivery.ts'
 import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
-import { Badge } from '../kit/badge.tsx'
-import { CopyButton } from '../kit/copy-button.tsx'
-import { download } from '../kit/download.ts'
+import { Badge, CopyButton, Source } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
-import { formatCount } from '../kit/format-count.ts'
 import { JsonView } from '../kit/json-view.tsx'
 import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
-import { Source } from '../kit/source.tsx'
+import { formatCount, visible } from '../kit/text.ts'
 import { attempt } from '../kit/toasts.tsx'
-import { visible } from '../kit/visible.ts'
-import { addressOf } from './address-of.ts'
-import { api } from './api.ts'
+import { addressOf, api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
 import { commandOf } from './command-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
@@ -236,4 +231,13 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
       {raw.value ? <Source label="Exact bytes" text={text} /> : <JsonView text={text} />}
     </section>
   )
+}
+
+/** Downloads a text as a file. */
+export function download(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.download = name
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { Field } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
-import { Field } from '../kit/field.tsx'
 import type { Resource } from '../kit/resource.ts'
 import { type Faults, setFaults } from './active-faults.tsx'
 

@@ -1,4 +1,4 @@
-import { Field } from '../kit/field.tsx'
+import { Field } from '../kit/elements.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 import { emulatorNow } from './emulator-clock.ts'

@@ -1,5 +1,5 @@
 import { authorization } from '../kit/api.ts'
-import { addressOf } from './address-of.ts'
+import { addressOf } from './api.ts'
 
 /** An event of the stream; `open` when it opens and `lost` when it ends. */
 export interface StreamEvent {

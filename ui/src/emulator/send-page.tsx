@@ -1,10 +1,10 @@
 import { EVENT_TYPES } from 'virtual:event-types'
 import { effect, signal } from '@preact/signals'
 import type { EventToSend, SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
-import { Field } from '../kit/field.tsx'
-import { formatCount } from '../kit/format-count.ts'
+import { Field } from '../kit/elements.tsx'
 import { go, route } from '../kit/route.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
+import { formatCount } from '../kit/text.ts'
 import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
 

@@ -1,6 +1,6 @@
 import type { SettingsView } from '../../../packages/emulator/src/api/emulator-api.ts'
-import { Badge } from '../kit/badge.tsx'
 import { confirm } from '../kit/confirm.tsx'
+import { Badge } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { useResource } from '../kit/resource.ts'
 import { attempt } from '../kit/toasts.tsx'

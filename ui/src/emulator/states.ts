@@ -1,5 +1,5 @@
 import type { DeliveryState } from '../../../packages/emulator/src/storage/delivery-row.ts'
-import type { Tone } from '../kit/badge.tsx'
+import type { Tone } from '../kit/elements.tsx'
 
 /** Color of each state, in the order of a delivery's life. */
 export const STATES: Readonly<Record<DeliveryState, Tone>> = {

@@ -1,6 +1,6 @@
-import type { Tone } from './badge.tsx'
-import { formatCount } from './format-count.ts'
+import type { Tone } from './elements.tsx'
 import { zoneOf } from './now.tsx'
+import { formatCount } from './text.ts'
 
 /** Parts of a bar, from bottom to top. */
 export interface Series {

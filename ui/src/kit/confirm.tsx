@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { Fragment } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Word } from './selection.ts'
-import { visible } from './visible.ts'
+import { visible } from './text.ts'
 
 /** What an action concerns: the filters, and what selects without one. */
 export interface Scope {

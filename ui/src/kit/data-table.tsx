@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { ROW_PX, windowOf } from './window-of.ts'
+import { keysAreOn, turnKeys } from './keys.ts'
 
 export interface Column<Row> {
   readonly key: string
@@ -233,4 +233,31 @@ function scrollTo(frame: HTMLElement | null, index: number): void {
   const top = (index + 1) * row
   if (top < frame.scrollTop + row) frame.scrollTop = top - row
   else if (top + row > frame.scrollTop + frame.clientHeight) frame.scrollTop = top + row - frame.clientHeight
+}
+
+/** Height of a row in pixels, equal to `--row` in tokens.css. */
+export const ROW_PX = 40
+const SPARE_ROWS = 12
+
+/** Returns which of `count` rows to render at scroll position `top`, in a view of `height` pixels. */
+export function windowOf(
+  count: number,
+  top: number,
+  height: number,
+): { readonly first: number; readonly last: number } {
+  const first = Math.max(0, Math.min(count, Math.floor(top / ROW_PX)) - SPARE_ROWS)
+  return { first, last: Math.min(count, Math.ceil((top + height) / ROW_PX) + SPARE_ROWS) }
+}
+
+/** Explains the single-key shortcuts, and turns them off or on. */
+export function KeysHint({ children }: { readonly children: ComponentChildren }) {
+  const isOn = keysAreOn()
+  return (
+    <p class="small quiet">
+      {isOn ? children : 'Single-key shortcuts are off.'}{' '}
+      <button type="button" class="plain small" onClick={() => turnKeys(!isOn)}>
+        {isOn ? 'Turn shortcuts off' : 'Turn shortcuts on'}
+      </button>
+    </p>
+  )
 }

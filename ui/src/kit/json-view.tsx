@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { formatCount } from './format-count.ts'
+import { Source } from './elements.tsx'
 import { type JsonMember, type JsonNode, parseSource } from './json-source.ts'
-import { Source } from './source.tsx'
-import { TURNING, visible } from './visible.ts'
+import { formatCount, TURNING, visible } from './text.ts'
 
 const FIRST_CHILDREN = 100
 const OPEN_DEPTH = 3

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ConfirmDialog } from './confirm.tsx'
-import { formatCount } from './format-count.ts'
 import { hrefOf, route } from './route.ts'
 import { Tasks } from './tasks.tsx'
+import { formatCount } from './text.ts'
 import { Toasts } from './toasts.tsx'
 
 export interface Place {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { formatCount } from './format-count.ts'
+import { formatCount } from './text.ts'
 import { toast } from './toasts.tsx'
 
 /** A task of many requests, shown on every page until it ends. */

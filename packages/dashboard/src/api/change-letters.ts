@@ -1,8 +1,6 @@
 import { changeLetters as changeMany } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { ApiProblem } from '../protocol/problem.ts'
-import type { ChangeReport, ChangeRequest, EventRow } from '../protocol/protocol.ts'
-import { inLanes } from './in-lanes.ts'
+import { ApiProblem, type ChangeReport, type ChangeRequest, type EventRow } from '../protocol/protocol.ts'
 import { listEvents, MAX_SCANNED } from './list-events.ts'
 
 export type Change = 'redrive' | 'discard'
@@ -119,4 +117,21 @@ async function changeOne(
 function countChanges(changes: readonly boolean[]): ChangeReport {
   const changed = changes.filter(Boolean).length
   return { changed, missed: changes.length - changed }
+}
+
+/** Letters in memory at a time. */
+const LANES = 4
+
+/** Runs `work` on a few items at a time, and returns the results in the order of the items. */
+export async function inLanes<T, Result>(
+  items: readonly T[],
+  work: (item: T) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  const rest = items.entries()
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of rest) results[index] = await work(item)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return results
 }

@@ -3,8 +3,14 @@ import { type BrowsedEvent, eventKey, requirePattern } from '@ackhook/core/spi'
 import { errorNameOf, matchesLetter } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { shorten } from '../options/shorten.ts'
-import { ApiProblem } from '../protocol/problem.ts'
-import type { EventPage, EventRow, GroupPage, LetterFilter, LetterGroup } from '../protocol/protocol.ts'
+import {
+  ApiProblem,
+  type EventPage,
+  type EventRow,
+  type GroupPage,
+  type LetterFilter,
+  type LetterGroup,
+} from '../protocol/protocol.ts'
 
 export const MAX_LIMIT = 200
 /** Most letters that one request scans for a type or an error. */

@@ -1,7 +1,7 @@
 import { onceAMinute, withDeadline } from '@ackhook/core/spi'
 import type { Caller } from '../api/api.ts'
 import type { Authorization, ResolvedDashboard } from '../options/options.ts'
-import { ApiProblem } from '../protocol/problem.ts'
+import { ApiProblem } from '../protocol/protocol.ts'
 
 /** Time limit for `authorize`. */
 const DEADLINE_MS = 5000

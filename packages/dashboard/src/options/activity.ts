@@ -1,7 +1,6 @@
 import type { DeadLetter, Observation } from '@ackhook/core'
 import { describeError, isError } from '@ackhook/core/spi'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
-import { Ring } from './ring.ts'
 import { shorten } from './shorten.ts'
 
 /** The event that a text belongs to, for the option `redact`. Empty strings if it belongs to no event. */
@@ -117,5 +116,25 @@ function detailOf(observation: Observation): string | undefined {
       return observation.conflict ? 'another body under the same id' : undefined
     default:
       return undefined
+  }
+}
+
+/** Keeps the last items, up to a fixed number. */
+export class Ring<T> {
+  readonly #items: T[] = []
+  readonly #size: number
+  #next = 0
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  push(item: T): void {
+    this.#items[this.#next++ % this.#size] = item
+  }
+
+  /** Returns the items in no particular order. */
+  items(): readonly T[] {
+    return this.#items
   }
 }

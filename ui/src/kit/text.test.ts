@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { TURNING, visible } from './visible.ts'
+import { TURNING, visible } from './text.ts'
 
 it('escapes invisible characters, and no others', () => {
   expect(visible('a\0b')).toBe('a\\u0000b')

@@ -1,7 +1,0 @@
-/** Path of the emulator's own API, relative to the page. */
-const ROOT = '_emulator/v1/'
-
-/** Returns an API path's address, for a call, a link or a download. */
-export function addressOf(path: string): string {
-  return ROOT + path
-}
