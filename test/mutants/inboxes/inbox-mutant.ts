@@ -23,6 +23,9 @@ export function casesOn(fault: Fault): readonly SuiteCase[] {
       forgets: true,
       browse: true,
       counts: true,
+      pauses: true,
+      pausesTypes: true,
+      sharesSlots: true,
     },
   })
 }

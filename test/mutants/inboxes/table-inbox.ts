@@ -1,5 +1,12 @@
 import type { PathState } from '@ackhook/conformance/inbox'
-import { ConfigurationError, type DeadLetter, type Delivery, type Inbox } from '@ackhook/core'
+import {
+  ConfigurationError,
+  type DeadLetter,
+  type Delivery,
+  type HandlingControl,
+  type Inbox,
+  type PausedHandling,
+} from '@ackhook/core'
 import { shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
@@ -12,10 +19,13 @@ import {
   createAttempt,
   describeError,
   eventRef,
+  PauseLog,
   type PresenceStore,
   type ProcessEvent,
   type ProcessingPolicy,
+  pausedType,
   settlesWithin,
+  sortedPauses,
 } from '@ackhook/core/spi'
 import type { Table, TableClient, TableRow } from './table.ts'
 
@@ -49,6 +59,7 @@ export class TableInbox implements Inbox, TableClient {
   #process: ProcessEvent | undefined
   #isDead = false
   #isDown = false
+  #pauseLog: PauseLog | undefined
 
   constructor(table: Table, aheadMs = 0) {
     this.table = table
@@ -61,6 +72,7 @@ export class TableInbox implements Inbox, TableClient {
     await shareHandlers(this.board, policy)
     this.policy = policy
     this.#process = run
+    this.#pauseLog = new PauseLog(policy)
     if (policy.concurrency > 0) this.table.clients.add(this)
   }
 
@@ -95,6 +107,10 @@ export class TableInbox implements Inbox, TableClient {
       active: open.filter(({ state }) => state === 'running').length,
       dead: rows.filter(({ state }) => state === 'dead').length,
       oldestPendingMs: open.length === 0 ? 0 : Math.max(0, this.table.now() - oldestAt),
+      ...(this.pauses.has(undefined) && { paused: true as const }),
+      ...([...this.pauses.keys()].some(Boolean) && {
+        pausedTypes: [...this.pauses.keys()].flatMap(one => one ?? []),
+      }),
     }
   }
 
@@ -122,6 +138,39 @@ export class TableInbox implements Inbox, TableClient {
     discard: async key => (await this.discardMany([key])).length === 1,
     redriveMany: keys => this.redriveMany(keys),
     discardMany: keys => this.discardMany(keys),
+  }
+
+  readonly handling: HandlingControl = {
+    pause: type => this.pause(pausedType(type)),
+    resume: type => this.resume(pausedType(type)),
+    paused: () => this.listPauses(),
+  }
+
+  /** The pauses that this process heeds. */
+  protected get pauses(): Map<string | undefined, number> {
+    return this.table.pauses
+  }
+
+  protected pause(type: string | undefined): Promise<boolean> {
+    return this.write(() => {
+      if (this.pauses.has(type)) return false
+      this.pauses.set(type, this.table.now())
+      return true
+    })
+  }
+
+  protected resume(type: string | undefined): Promise<boolean> {
+    return this.write(() => {
+      const wasPaused = type === undefined ? this.pauses.size > 0 : this.pauses.delete(type)
+      if (type === undefined) this.pauses.clear()
+      return wasPaused
+    })
+  }
+
+  protected listPauses(): readonly PausedHandling[] {
+    return sortedPauses(
+      [...this.pauses].map(([type, since]) => ({ since, ...(type !== undefined && { type }) })),
+    )
   }
 
   readonly board: PresenceStore = {
@@ -188,6 +237,7 @@ export class TableInbox implements Inbox, TableClient {
       this.#isDown = true
       return
     }
+    this.#pauseLog?.see(this.listPauses())
     while (this.held.size < policy.concurrency) {
       // A distant process sends one request after the other.
       if (performance.now() < this.#takesAt) return
@@ -262,7 +312,8 @@ export class TableInbox implements Inbox, TableClient {
     const now = this.now()
     const open = [...this.table.rows.values()].filter(isOpen)
     return open.find(row => {
-      return row.until <= now && !this.held.has(row.delivery.key) && this.hasTurn(row, open)
+      const isPaused = this.pauses.has(undefined) || this.pauses.has(row.delivery.type)
+      return row.until <= now && !isPaused && !this.held.has(row.delivery.key) && this.hasTurn(row, open)
     })
   }
 

@@ -31,7 +31,16 @@ export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
       }
     },
     skew: ({ table }, aheadMs) => new Inbox(table, aheadMs),
-    capabilities: { survives: true, shared: true, serialize: true, forgets: true, counts: true, many: true },
+    capabilities: {
+      survives: true,
+      shared: true,
+      serialize: true,
+      forgets: true,
+      counts: true,
+      many: true,
+      pauses: true,
+      pausesTypes: true,
+    },
   })
 }
 

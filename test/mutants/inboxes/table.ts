@@ -34,6 +34,8 @@ export interface TableClient {
 export class Table {
   readonly rows = new Map<string, TableRow>()
   readonly clients = new Set<TableClient>()
+  /** Times of the pauses by type; `undefined` is the one of all types. */
+  readonly pauses = new Map<string | undefined, number>()
   readonly counted = { received: 0, handled: 0, deadLettered: 0 }
   readonly #published = new Map<string, PublishedHandlers & { readonly seenAt: number }>()
   readonly #timer: ReturnType<typeof setInterval>
