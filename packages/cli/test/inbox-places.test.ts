@@ -174,3 +174,40 @@ test.each([
     err: expect.stringContaining(message),
   })
 })
+
+test.each([
+  ['a file', true, () => ['--sqlite', join(folder, 'paused.db')]],
+  ['Redis', false, () => ['--redis', redis.url, '--queue', 'paused']],
+  ['PostgreSQL', false, () => ['--postgres', postgres.url, '--queue', 'paused', '--schema', 'paused']],
+])(
+  'pause and resume reach the app’s process over %s',
+  async (_, hasTypes, placeOf) => {
+    const place = placeOf()
+    const inbox = await inboxAt(place)
+    const receiver = createReceiver({ secret: SECRET, inbox, logger, namespace: '' })
+    const ran: string[] = []
+    receiver.on('*', event => void ran.push(event.id))
+    const hooks = testReceiver(receiver, { secret: SECRET })
+    await receiver.start()
+    const notices: string[] = []
+    receiver.subscribe(one => void (one.kind === 'notice' && notices.push(one.code)))
+    const what = hasTypes ? 'a.b' : '--all'
+    expect(await runCli(['inbox', 'pause', what, ...place])).toMatchObject({ code: 0, err: '' })
+    await expect.poll(() => notices, { timeout: 40_000 }).toContain('handling_paused')
+    const reply = await hooks.receive(createEvent('a.b', { id: 'evt_paused' }))
+    expect(reply.status).toBe(202)
+    expect((await runCli(['inbox', 'stats', ...place])).out).toMatch(/^paused .* since /m)
+    await new Promise(resolve => setTimeout(resolve, 700))
+    expect(ran).toEqual([])
+    expect(await runCli(['inbox', 'resume', what, ...place])).toMatchObject({ code: 0, err: '' })
+    await expect.poll(() => ran, { timeout: 20_000 }).toEqual(['evt_paused'])
+    await receiver.close()
+  },
+  120_000,
+)
+
+async function inboxAt([kind, at = '']: readonly string[]): Promise<Inbox> {
+  if (kind === '--sqlite') return sqliteInbox({ path: at, poll: '20ms' })
+  if (kind === '--redis') return bullmqInbox({ connection: at, queue: 'paused' })
+  return bullmqInbox({ postgres: { connectionString: at, schema: 'paused', migrate: true }, queue: 'paused' })
+}

@@ -418,3 +418,54 @@ test('an inbox that does not respond is an error with advice and without its add
   expect(error).toMatch(/does not work: stats did not respond.*check whether the server hangs/)
   expect(error).not.toContain('password')
 })
+
+test('pause and resume hold back and let go of one type or all, and stats shows what is paused', async () => {
+  const { run, inbox } = await setUp()
+  const { out, code } = await run(['pause', 'a.b'])
+  expect([out, code]).toEqual([
+    "Handling of 'a.b' events is paused: they are accepted, and wait. End it with: ackhook inbox resume a.b",
+    0,
+  ])
+  expect(await inbox.handling?.paused()).toMatchObject([{ type: 'a.b' }])
+  expect((await run(['pause', 'a.b'])).out).toMatch(/'a\.b' events was paused already/)
+  const all = JSON.parse((await run(['pause', '--all', '--json'])).out)
+  const since = expect.stringMatching(/^\d{4}-.*Z$/)
+  expect(all).toEqual({ changed: true, paused: [{ since }, { type: 'a.b', since }] })
+  expect((await run(['stats'])).out).toMatch(/^paused {5}all types since .*Z, a\.b since .*Z$/m)
+  expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({
+    paused: true,
+    pausedTypes: ['a.b'],
+  })
+  expect((await run(['resume', 'a.b'])).out).toMatch(
+    /'a\.b' events is resumed\.\nStill paused: all types since/,
+  )
+  expect((await run(['resume', '--all'])).out).toBe('Handling of all events is resumed.')
+  expect((await run(['resume', '--all'])).out).toBe('Handling of all events was not paused.')
+  expect((await run(['stats'])).out).not.toContain('paused')
+})
+
+test.each([
+  [['pause'], /give one event type to pause, such as conversation\.resolved, or --all/],
+  [['resume', 'a.b', '--all'], /give one event type to resume/],
+  [['pause', 'a.*'], /'a\.\*' is not one event type: patterns cannot be paused/],
+])('%s is refused', async (args, reason) => {
+  const { run } = await setUp()
+  expect(await run(args).catch(String)).toMatch(reason)
+})
+
+test('pause passes on why an inbox cannot', async () => {
+  const { inbox } = await setUp()
+  const { handling, ...rest } = inbox
+  const of = (one: Partial<Inbox>, ...args: string[]) =>
+    runOn({ ...rest, close: async () => ({ lost: 0 }), ...one }, ['pause', ...args], fakeTerminal()).catch(
+      String,
+    )
+  expect(await of({ cannotPause: 'stop the queue there' }, '--all')).toMatch(
+    /cannot be paused here: stop the queue/,
+  )
+  expect(await of({}, '--all')).toMatch(/cannot be paused here: upgrade the package/)
+  const all = {
+    handling: { ...handling, cannotPauseTypes: 'only all of them' } as Inbox['handling'],
+  } as Inbox
+  expect(await of(all, 'a.b')).toMatch(/one type cannot be paused here: only all of them/)
+})

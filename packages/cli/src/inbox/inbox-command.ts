@@ -3,8 +3,9 @@ import type { Finish } from '../command/finish.ts'
 import { parseRate } from '../command/pace.ts'
 import { parseCount, parsePort, withJson, withOrder } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { ChangeFlags, InboxFlags, ListFlags, UiFlags } from './inbox-flags.ts'
+import type { ChangeFlags, InboxFlags, ListFlags, PauseFlags, UiFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
+import { pause, resume } from './pause-and-resume.ts'
 import { list, show, stats } from './read-commands.ts'
 import { discard, forget, redrive } from './redrive-and-discard.ts'
 import { ui } from './ui.ts'
@@ -42,8 +43,16 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
   withNamespace(add('forget', 'Forget the ids of handled events, so that a replay runs them again'))
     .argument('<ids...>', 'event ids')
     .action(async (ids: string[], flags: InboxFlags) => finish(await forget(ids, flags, parts)))
-  add('stats', 'Count pending, active and dead events').action(async (flags: InboxFlags) =>
-    finish(await stats(flags, parts)),
+  add('pause', 'Pause the handling of one event type, or of all; events are accepted, and wait')
+    .argument('[type]', 'one exact event type')
+    .option('--all', 'every type')
+    .action(async (type: string | undefined, flags: PauseFlags) => finish(await pause(type, flags, parts)))
+  add('resume', 'End a pause; with --all, those of single types too')
+    .argument('[type]', 'one exact event type')
+    .option('--all', 'every type')
+    .action(async (type: string | undefined, flags: PauseFlags) => finish(await resume(type, flags, parts)))
+  add('stats', 'Count pending, active and dead events, and show what is paused').action(
+    async (flags: InboxFlags) => finish(await stats(flags, parts)),
   )
   add('ui', "Serve the inbox's pages, on this machine only")
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4401)
@@ -89,4 +98,6 @@ Examples:
   $ ackhook inbox redrive --all --yes --rate 10/s --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
   $ ackhook inbox forget evt_123 --sqlite webhooks.db
+  $ ackhook inbox pause order.paid --sqlite webhooks.db
+  $ ackhook inbox resume --all --redis redis://localhost:6379 --queue webhooks
   $ ackhook inbox ui --sqlite webhooks.db`

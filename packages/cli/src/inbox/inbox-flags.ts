@@ -14,6 +14,11 @@ export interface InboxFlags {
   readonly json?: boolean
 }
 
+/** Flags of `pause` and `resume`. */
+export interface PauseFlags extends InboxFlags {
+  readonly all?: boolean
+}
+
 export interface UiFlags extends InboxFlags {
   readonly port: number
   readonly readOnly?: boolean

@@ -7,6 +7,7 @@ import { matchesTarget } from './dead-letter-pages.ts'
 import { checkFilter, isFiltered } from './filter.ts'
 import { findTarget, inNamespace } from './find-targets.ts'
 import type { InboxFlags, ListFlags } from './inbox-flags.ts'
+import { describePauses } from './pause-and-resume.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const PAGE = 500
@@ -132,7 +133,11 @@ function partsOf(letter: DeadLetter): readonly (readonly string[])[] {
 export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const [counts, minutes] = await Promise.all([inbox.stats(), inbox.throughput?.()])
+    const [counts, minutes, paused = []] = await Promise.all([
+      inbox.stats(),
+      inbox.throughput?.(),
+      inbox.handling?.paused(),
+    ])
     const lastHour = minutes && lastHourOf(minutes)
     if (flags.json) {
       terminal.out(JSON.stringify({ ...counts, ...(lastHour && { lastHour }) }))
@@ -144,6 +149,7 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
       ['active', String(counts.active)],
       ['dead', String(counts.dead)],
       ['oldest', `${Math.round(counts.oldestPendingMs / 1000)} s`],
+      ...(paused.length > 0 ? [['paused', describePauses(paused)]] : []),
       ...(lastHour === undefined ? [] : [['last hour', describe(lastHour)]]),
       ...(counts.waitingError === undefined
         ? []
