@@ -11,6 +11,7 @@ import { Cluster, Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { eventBody, SECRET as SIGNING_SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { runProcess } from './cli-process.ts'
@@ -184,17 +185,17 @@ test.each([
   async (_, hasTypes, placeOf) => {
     const place = placeOf()
     const inbox = await inboxAt(place)
-    const receiver = createReceiver({ secret: SECRET, inbox, logger, namespace: '' })
+    const receiver = createReceiver({ secret: SIGNING_SECRET, inbox, logger })
     const ran: string[] = []
     receiver.on('*', event => void ran.push(event.id))
-    const hooks = testReceiver(receiver, { secret: SECRET })
     await receiver.start()
     const notices: string[] = []
     receiver.subscribe(one => void (one.kind === 'notice' && notices.push(one.code)))
     const what = hasTypes ? 'a.b' : '--all'
     expect(await runCli(['inbox', 'pause', what, ...place])).toMatchObject({ code: 0, err: '' })
     await expect.poll(() => notices, { timeout: 40_000 }).toContain('handling_paused')
-    const reply = await hooks.receive(createEvent('a.b', { id: 'evt_paused' }))
+    const request = signedRequest(eventBody({ id: 'evt_paused', type: 'a.b' }))
+    const reply = await receiver.handle(request)
     expect(reply.status).toBe(202)
     expect((await runCli(['inbox', 'stats', ...place])).out).toMatch(/^paused .* since /m)
     await new Promise(resolve => setTimeout(resolve, 700))
