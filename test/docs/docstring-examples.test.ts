@@ -71,7 +71,6 @@ const AROUND: Readonly<Record<string, string>> = {
   crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',
   body: 'declare const body: Uint8Array',
   response: 'declare const response: Response',
-  terminal: "declare const terminal: import('ackhook').Terminal",
   receiver: "declare const receiver: import('@ackhook/core').Receiver",
   hooks: "declare const hooks: import('@ackhook/express').ExpressWebhooks<import('@ackhook/core').EventMap>",
   events: "declare const events: import('@ackhook/core').WebhookEvent<string, object>[]",

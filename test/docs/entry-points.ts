@@ -2,7 +2,6 @@
  * Functions that users of each package call first, by import specifier. Each has an example in its docstring.
  */
 export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
-  ackhook: ['run'],
   '@ackhook/core': [
     'createReceiver',
     'health',
@@ -43,7 +42,6 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Other functions and values: parts for authors of adapters, stores, inboxes and tools, and results of the above. */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
-  ackhook: ['diagnose', 'fromDeliveryFile', 'readDelivery', 'toDeliveryFile'],
   '@ackhook/core': ['AckhookError', 'ConfigurationError'],
   '@ackhook/core/spi': [
     'ABORT',

@@ -18,12 +18,7 @@ import { sqlCommand } from './sql/sql-command.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createPaint } from './terminal/text.ts'
 
-/**
- * Runs one command and resolves with its exit code. Never rejects, never ends the process.
- *
- * @example
- * process.exitCode = await run(['verify', 'deliveries'], terminal)
- */
+/** Runs one command and resolves with its exit code. Never rejects, never ends the process. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok
   const program = createProgram(terminal, code => {
