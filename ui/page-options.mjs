@@ -38,7 +38,7 @@ function replyCodes() {
 
 /** Generates a module with the types of `ackhook send --list` and their examples. */
 async function eventTypes() {
-  const { EVENT_TYPES } = await import('../packages/cli/dist/send/event-types.js')
+  const { EVENT_TYPES } = await import('@ackhook/testing/spi')
   return `export const EVENT_TYPES = ${JSON.stringify(EVENT_TYPES)}`
 }
 

@@ -106,6 +106,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/conformance/adapter': ['adapterSuiteOptions'],
   '@ackhook/testing/spi': [
     'DELIVERY_NAMES',
+    'EVENT_TYPES',
     'codeOf',
     'eventBytes',
     'exchange',
@@ -121,6 +122,6 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],
   '@ackhook/emulator': ['EmulatorError'],
-  '@ackhook/emulator/routes': ['ROUTES'],
+  '@ackhook/emulator/routes': ['ROUTES', 'curlOf', 'curlOfDelivery'],
   '@ackhook/sqlite/driver': ['chooseDriver', 'sqliteCode'],
 }

@@ -73,9 +73,9 @@ describe('the inputs of step:test:unit', () => {
 describe('the inputs of step:build', () => {
   const inputs = inputsOf('@ackhook/ui#step:build')
 
-  it('are all sources of the event types that build.mjs imports from the CLI', async () => {
+  it('are all sources of the event types that page-options.mjs imports', async () => {
     const bundle = await rolldown({
-      input: `${ROOT}packages/cli/src/send/event-types.ts`,
+      input: `${ROOT}packages/testing/src/requests/event-types.ts`,
       resolve: { conditionNames: ['ackhook-source', 'node', 'import'] },
       external: /^node:/,
       platform: 'node',
@@ -83,14 +83,14 @@ describe('the inputs of step:build', () => {
     await bundle.generate()
     const read = (await bundle.watchFiles).map(fromRoot)
     await bundle.close()
-    expect(read).toContain('packages/testing/src/index.ts')
+    expect(read).toContain('packages/testing/src/requests/create-event.ts')
     // The lock file covers installed packages.
     expect(read.filter(file => !inputs.has(file) && !file.includes('node_modules/'))).toEqual([])
   })
 
   it('are enough for the same pages', async () => {
     const folder = onlyInputsOf('@ackhook/ui#step:build')
-    for (const name of ['cli', 'core', 'testing']) {
+    for (const name of ['core', 'emulator', 'testing']) {
       symlinkSync(`${ROOT}packages/${name}/dist`, join(folder, 'packages', name, 'dist'))
     }
     await run('npm', ['run', 'step:build'], { cwd: join(folder, 'ui') })

@@ -7,6 +7,7 @@
 
 export { type TappedAttempt, tapReceiver } from './receiver/tap-receiver.ts'
 export { eventBytes } from './requests/event-bytes.ts'
+export { EVENT_TYPES, type EventType } from './requests/event-types.ts'
 export type { FailedAttempt } from './sender/backoff.ts'
 export {
   DELIVERY_NAMES,

@@ -1,5 +1,5 @@
+import { curlOfDelivery } from '@ackhook/emulator/routes'
 import { useSignal } from '@preact/signals'
-import { curlOfDelivery } from '../../../packages/cli/src/command/curl-of-delivery.ts'
 import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
 import { Badge, CopyButton, Source } from '../kit/elements.tsx'

@@ -1,5 +1,6 @@
 import type { Duration, WebhookEvent } from '@ackhook/core'
 import { KNOWN_TYPES, nearest, printable } from '@ackhook/core/spi'
+import { curlOf } from '@ackhook/emulator/routes'
 import {
   createEvent,
   createSender,
@@ -9,8 +10,8 @@ import {
   type SignedRequest,
   signedRequest,
 } from '@ackhook/testing'
+import { EVENT_TYPES } from '@ackhook/testing/spi'
 import { Command } from 'commander'
-import { curlOf } from '../command/curl-of.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import type { Finish } from '../command/finish.ts'
 import { Pace, parseRate } from '../command/pace.ts'
@@ -32,7 +33,7 @@ import {
 import { UsageError } from '../command/usage-error.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { listTypes } from './event-types.ts'
+import { createPaint, table } from '../terminal/text.ts'
 import { replay } from './replay.ts'
 import { describeSummary, summarize } from './summary.ts'
 
@@ -194,6 +195,31 @@ async function sendPaced(
   await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, sendNext))
   bar.stop()
   return reports
+}
+
+/** Prints every published or planned event type with example data. */
+function listTypes({ json }: { readonly json?: boolean }, { out, colors }: Terminal): void {
+  if (json) {
+    out(JSON.stringify({ types: EVENT_TYPES }))
+    return
+  }
+  const { bold, dim, warn } = createPaint(colors)
+  const rows = (published: boolean) =>
+    table(
+      EVENT_TYPES.filter(one => one.published === published).map(({ type, meaning, data }) => [
+        `  ${type}`,
+        meaning,
+        dim(JSON.stringify(data)),
+      ]),
+    )
+  out(bold('Published'))
+  for (const line of rows(true)) out(line)
+  out('')
+  out(`${bold('Planned')}${warn(': names and data are guesses, and may change')}`)
+  for (const line of rows(false)) out(line)
+  out('')
+  out(`npx ackhook send conversation.resolved --to <url>, or a planned type with its data:`)
+  out(`npx ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
 }
 
 /** Prints the requests that would be sent, signed now: as text, as JSON, or as commands for `curl`. Sends nothing. */

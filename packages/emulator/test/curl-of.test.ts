@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import { parseSignatureHeader } from '@ackhook/core/spi'
 import { sign } from '@ackhook/testing'
 import { expect, test } from 'vitest'
-import { curlOf } from '../src/command/curl-of.ts'
-import { SECRET } from './run-cli.ts'
+import { curlOf } from '../src/lib/curl-of.ts'
+import { SECRET } from './set-up.ts'
 
 const OLD = 'a'.repeat(64)
 /** A body of every character that a shell can pass and a few longer ones. `@` would make curl read a file. */

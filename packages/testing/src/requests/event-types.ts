@@ -1,8 +1,6 @@
 import type { PlannedEvents } from '@ackhook/core/planned-events'
 import { KNOWN_TYPES } from '@ackhook/core/spi'
-import { createEvent } from '@ackhook/testing'
-import type { Terminal } from '../terminal/terminal.ts'
-import { createPaint, table } from '../terminal/text.ts'
+import { createEvent } from './create-event.ts'
 
 /** An event type for trying out a receiver. */
 export interface EventType {
@@ -61,28 +59,3 @@ export const EVENT_TYPES: readonly EventType[] = [
   })),
   ...Object.entries(PLANNED).map(([type, [meaning, data]]) => ({ type, published: false, meaning, data })),
 ]
-
-/** Prints every published or planned event type with example data. */
-export function listTypes({ json }: { readonly json?: boolean }, { out, colors }: Terminal): void {
-  if (json) {
-    out(JSON.stringify({ types: EVENT_TYPES }))
-    return
-  }
-  const { bold, dim, warn } = createPaint(colors)
-  const rows = (published: boolean) =>
-    table(
-      EVENT_TYPES.filter(one => one.published === published).map(({ type, meaning, data }) => [
-        `  ${type}`,
-        meaning,
-        dim(JSON.stringify(data)),
-      ]),
-    )
-  out(bold('Published'))
-  for (const line of rows(true)) out(line)
-  out('')
-  out(`${bold('Planned')}${warn(': names and data are guesses, and may change')}`)
-  for (const line of rows(false)) out(line)
-  out('')
-  out(`npx ackhook send conversation.resolved --to <url>, or a planned type with its data:`)
-  out(`npx ackhook send call.missed --to <url> --data '{"call_id":"cal_1"}'`)
-}

@@ -1,5 +1,5 @@
-/** Request that the commands repeat. */
-interface PostRequest {
+/** A `POST` that {@link curlOf} repeats. */
+export interface PostRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: { readonly text: string; readonly base64: string | null }
@@ -31,6 +31,23 @@ export function curlOf({ url, headers, body }: PostRequest): string {
     `  body | curl -i ${quoted(url)}${options} \\\n    --data-binary @-`,
     ')',
   ].join('\n')
+}
+
+/** The last request of a delivery is what {@link curlOfDelivery} repeats. `DeliveryDetail` has this form. */
+export interface LoggedDelivery {
+  readonly log: readonly {
+    readonly url: string
+    readonly requestHeaders: PostRequest['headers']
+    /** `null` if it is that of the delivery. */
+    readonly requestBody: PostRequest['body'] | null
+  }[]
+  readonly body: PostRequest['body']
+}
+
+/** Shell commands that repeat a delivery's last request with a new signature; undefined before its first attempt. */
+export function curlOfDelivery({ log, body }: LoggedDelivery): string | undefined {
+  const last = log.at(-1)
+  return last && curlOf({ url: last.url, headers: last.requestHeaders, body: last.requestBody ?? body })
 }
 
 function signing(sent: string): readonly string[] {
