@@ -38,8 +38,6 @@ export function webhooksOf<Events>(receiver: Receiver<Events, Request>): Express
   const listener = withSharedClasses((request: Request, response: Response) => {
     if (response?.writeHead === undefined)
       throw wrongFramework('webhooks of @ackhook/express', "Express's request and response", request)
-    // The reply has a length. Headers set by middleware are sent too, unless the reply sets them itself.
-    if (response.hasHeader?.('transfer-encoding')) response.removeHeader('transfer-encoding')
     return respond(request, response)
   })
   // Connect calls the `handle` method of anything that it mounts, with the response.
