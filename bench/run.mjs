@@ -1,6 +1,7 @@
 /**
  * `npm run bench` measures everything, `npm run bench -- verify http` only those subjects, and
- * `npm run bench -- compare <folder>` compares this checkout with another one. See README.md for the flags.
+ * `npm run bench -- compare <folder>` compares this checkout with another one, and `npm run bench -- report` marks the
+ * figures that have become old. See README.md for the flags.
  * Writes results.json, RESULTS.md and docs/images/http.svg, unless it is `--quick`.
  */
 import { execFileSync, fork } from 'node:child_process'
@@ -24,6 +25,11 @@ const FLAGS = {
   peers: { type: 'boolean', default: true },
 }
 
+if (process.argv[2] === 'report') {
+  const { writeReport } = await import('./lib/results.mjs')
+  process.stdout.write(`${writeReport()}\n`)
+  process.exit()
+}
 if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
 const { subjects, node, frameworks, ...options } = readArguments(process.argv.slice(2))

@@ -4,6 +4,8 @@ const WIDTH = 760
 const SCALE = 440
 const TITLE = 'Speed of webhook receivers, 2 KB bodies: ratio to a hand-written one on the same framework'
 
+const NOTHING = 'The code has changed since the last measurement; npm run bench measures it again.'
+
 /**
  * Draws the HTTP comparison as a bar chart: requests per unit of processor time, with each bar's 95 % interval. Undecided
  * ratios are omitted. Text and lines follow the reader's color scheme, by a media query inside the image.
@@ -27,6 +29,10 @@ export function drawHttpChart(groups) {
     }
     y += 22
   }
+  if (decided.length === 0) {
+    parts.push(`<text x="16" y="${y}">${NOTHING}</text>`)
+    y += ROW
+  }
   const line = at(1, unit)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="${TITLE}">
 <style>
@@ -41,7 +47,7 @@ path { stroke: #f0f6fc }
 }
 </style>
 <text class="head" x="16" y="24">${TITLE}</text>
-<line x1="${line}" y1="42" x2="${line}" y2="${y - 16}"/>
+${decided.length === 0 ? '' : `<line x1="${line}" y1="42" x2="${line}" y2="${y - 16}"/>`}
 ${parts.join('\n')}
 </svg>
 `

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { targetsTable } from '../targets.mjs'
 import { drawHttpChart } from './chart.mjs'
+import { ageOf, measuredCommit } from './code.mjs'
 import { currentMajor } from './find-node.mjs'
 import { FRAMEWORKS } from './frameworks.mjs'
 import { installedVersions } from './versions.mjs'
@@ -38,52 +39,58 @@ export function keepSection(subject, { about, markdown, figures, chart }, { fram
     subject,
     node: currentMajor,
     framework,
+    commit: measuredCommit(),
     run: describeRun(preliminary),
     about,
     markdown,
     figures,
     chart,
   }
-  const sections = { ...readSections(), [name]: section }
+  const sections = { ...readResults().sections, [name]: section }
   writeFileSync(DATA, `${JSON.stringify({ versions: installedVersions(), sections }, null, 1)}\n`)
 }
 
-/** Writes RESULTS.md and the chart from all stored sections. Returns the table of targets. */
+/**
+ * Writes RESULTS.md from all stored sections, and the chart from those that describe the present code. Returns the table
+ * of targets.
+ */
 export function writeReport() {
-  const sections = Object.values(readSections()).sort(
-    (a, b) =>
-      ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) ||
-      a.node - b.node ||
-      PARTS.indexOf(a.framework) - PARTS.indexOf(b.framework),
-  )
+  const { versions, sections: stored } = readResults()
+  const sections = Object.values(stored)
+    .map(section => ({ ...section, age: ageOf(section) }))
+    .sort(
+      (a, b) =>
+        ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) ||
+        a.node - b.node ||
+        PARTS.indexOf(a.framework) - PARTS.indexOf(b.framework),
+    )
   const targets = targetsTable(sections)
   const report = [
     '# Results',
-    'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals; those wider than ±5 % are marked "undecided". Absolute figures only show the order of magnitude on the named machine.',
-    `Versions: ${installedVersions().join(', ')}.`,
+    'Written by `npm run bench`; [README.md](README.md) says how. Figures in brackets are 95 % intervals; those wider than ±5 % are marked "undecided". Each section names its date and commit; "to be measured again" marks figures that are older than the last change of the code they describe. Absolute figures only show the order of magnitude on the named machine.',
+    `Versions: ${versions.join(', ')}.`,
     targets,
     ...sections.map((section, i) => showSection(section, sections[i - 1])),
   ]
   writeFileSync(REPORT, `${report.join('\n\n')}\n`)
-  const charted = sections.filter(({ chart }) => chart !== undefined)
-  if (charted.length > 0) {
-    const groups = charted.filter(({ node }) => node === charted[0].node).map(({ chart }) => chart)
-    mkdirSync(IMAGES, { recursive: true })
-    writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(groups))
-  }
+  const charted = sections.filter(({ chart, age }) => chart !== undefined && age === undefined)
+  const groups = charted.filter(({ node }) => node === charted[0].node).map(({ chart }) => chart)
+  mkdirSync(IMAGES, { recursive: true })
+  writeFileSync(new URL('http.svg', IMAGES), drawHttpChart(groups))
   return targets
 }
 
-function readSections() {
-  return existsSync(DATA) ? JSON.parse(readFileSync(DATA, 'utf8')).sections : {}
+function readResults() {
+  return existsSync(DATA) ? JSON.parse(readFileSync(DATA, 'utf8')) : { versions: [], sections: {} }
 }
 
 /** Renders a section. The introduction that a subject's parts share comes before the first part. */
-function showSection({ subject, node, run, about, markdown }, before) {
+function showSection({ subject, node, run, commit, age, about, markdown }, before) {
   const isFirst = before?.subject !== subject || before.node !== node
   const [title, ...rest] = markdown.split('\n\n')
   const head = about === undefined ? [withNode(title)] : [...(isFirst ? [withNode(about)] : []), title]
-  return [...head, `_${run}_`, ...rest].join('\n\n')
+  const old = age === undefined ? [] : [`**To be measured again: ${age}.**`]
+  return [...head, `_${run}; commit ${commit}_`, ...old, ...rest].join('\n\n')
 
   /** Adds the Node version to the first line, which is the subject's title. */
   function withNode(text) {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { drawHttpChart } from '../../bench/lib/chart.mjs'
+import { ageOf } from '../../bench/lib/code.mjs'
 import { judge, targetsTable } from '../../bench/targets.mjs'
 
 const narrow = (middle: number) => ({ middle, low: middle * 0.98, high: middle * 1.02, isNarrow: true })
@@ -19,11 +20,11 @@ it('calls an upper limit out of reach if the floor exceeds it', () => {
 
 it('shows the floor after a figure', () => {
   const alone = {
-    300: { peers: { 'stripe verifyHeader': narrow(1.8) }, bounds: { 'stripe verifyHeader': narrow(1.9) } },
+    300: { peers: { 'stripe verifyHeader': narrow(1.6) }, bounds: { 'stripe verifyHeader': narrow(1.7) } },
   }
   const figures = { alone }
   expect(targetsTable([{ subject: 'verify', node: 20, figures }])).toContain(
-    '; native calls alone 1.90 | out of reach |',
+    '; native calls alone 1.70 | out of reach |',
   )
 })
 
@@ -33,13 +34,13 @@ it('judges a figure without an interval by its value', () => {
 })
 
 it('has rows for measured targets only', () => {
-  const figures = { express: { 300: { cpu: narrow(1.3), rss: narrow(1), peers: {} } } }
+  const figures = { express: { 300: { cpu: narrow(1.4), rss: narrow(1), peers: {} } } }
   const table = targetsTable([{ subject: 'http', node: 22, figures }])
   expect(table).toContain(
-    '| Express, 300 B: CPU hand-written ÷ ours | at least 1.2 | 22 | 1.30 (1.27 to 1.33) | met |',
+    '| Express, 300 B: CPU hand-written ÷ ours | at least 1.35 | 22 | 1.40 (1.37 to 1.43) | met |',
   )
   expect(table).not.toContain('2 KB')
-  expect(table).toContain('2 targets: 2 met, 0 missed, 0 undecided, 0 out of reach')
+  expect(table).toContain('2 targets: 2 met, 0 missed, 0 undecided, 0 out of reach, 0 to be measured again')
 })
 
 it("draws each bar's interval, and no undecided bars", () => {
@@ -52,4 +53,31 @@ it("draws each bar's interval, and no undecided bars", () => {
   expect(image).toContain('1.10')
   expect(image).not.toContain('octokit')
   expect(image.match(/<path d=/g)).toHaveLength(1)
+})
+
+it('gives no verdict on figures that are older than the code that they describe', () => {
+  const figures = { express: { 300: { cpu: narrow(1.4), rss: narrow(1), peers: {} } } }
+  const table = targetsTable([{ subject: 'http', node: 22, figures, age: 'changed since' }])
+  expect(table).toContain('1.40 (1.37 to 1.43) | to be measured again |')
+  expect(table).toContain('2 targets: 0 met, 0 missed, 0 undecided, 0 out of reach, 2 to be measured again')
+})
+
+it('calls figures old if their code has changed since, or was never committed', () => {
+  const asked: string[] = []
+  const changedOn = (date: string) => (commit: string, paths: readonly string[]) => {
+    asked.push(commit, ...paths)
+    return date
+  }
+  const fastify = { subject: 'http', framework: 'fastify', commit: '0123abcd' }
+  expect(ageOf(fastify, changedOn('2026-11-28'))).toContain('last on 2026-11-28')
+  expect(ageOf(fastify, changedOn(''))).toBeUndefined()
+  expect(asked).toEqual(expect.arrayContaining(['0123abcd', 'packages/core/src', 'packages/fastify/src']))
+  expect(asked).not.toContain('packages/hono/src')
+  expect(ageOf({ ...fastify, commit: '0123abcd+' }, changedOn(''))).toContain('uncommitted')
+  expect(ageOf({ subject: 'http' }, changedOn(''))).toContain('unknown')
+})
+
+it('draws no bars without figures of the present code', () => {
+  expect(drawHttpChart([])).toContain('npm run bench measures it again')
+  expect(drawHttpChart([])).not.toContain('<rect')
 })
