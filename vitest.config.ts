@@ -59,7 +59,7 @@ const LONGER = [
   'packages/sqs/test/worker.test.ts',
   'packages/dashboard/test/{filters,page-states,pages,proxy}.test.ts',
   'packages/emulator/test/{filters,page-states,pages}.test.ts',
-  'test/{conformance/adapters,docs/extending,emulator/memory,examples/examples}.test.ts',
+  'test/{conformance/{adapters,sqlite-inbox},docs/extending,emulator/memory,examples/examples}.test.ts',
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 /** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */

@@ -1,8 +1,11 @@
 // @ts-check
-// A process with an inbox on a file. The suite kills the process.
+// A process with an inbox on a file. The suite kills or stops it, or delays its thread.
 
 import { serveInbox } from '@ackhook/conformance/inbox'
-import { sqliteInbox } from '@ackhook/sqlite'
+import { delayedBy } from './delayed-thread.mjs'
 
-const { path } = JSON.parse(process.argv[2] ?? '')
+const { path, control } = JSON.parse(process.argv[2] ?? '')
+// Loaded once the thread can be delayed.
+const { sqliteInbox } = await import('@ackhook/sqlite')
+if (control !== undefined) delayedBy(control)
 serveInbox(sqliteInbox({ path, lease: '1s', poll: '20ms' }))
