@@ -8,6 +8,19 @@ export class DeadlineError extends Error {
   }
 }
 
+/** Absent on some runtimes, which have no such order of timers and the network. */
+const { setImmediate: nextTurn } = globalThis as { setImmediate?: (work: () => void) => unknown }
+
+/**
+ * Calls `judge` once the event loop has read what has arrived. Every time limit decides there: after the loop or the
+ * whole process stood still, a timer that is overdue fires before the network is polled, and the reply that came in time
+ * waits to be read.
+ */
+export function afterArrivals(judge: () => void): void {
+  if (nextTurn === undefined) setTimeout(judge, 1)
+  else nextTurn(judge)
+}
+
 /**
  * Settles like `promise`, or rejects with {@link DeadlineError} after `ms`. `late` receives a value that arrives after
  * that: a slow server's work may have to be undone.
@@ -17,24 +30,23 @@ export function withDeadline<T>(
   options: Readonly<{ operation: string; ms: number; late?: (value: T) => void }>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    let expired = false
-    // Waits for the last millisecond separately, so that the network is polled once more: a reply may have arrived in
-    // time at a process that was itself blocked.
-    let timer = setTimeout(() => {
-      timer = setTimeout(expire, 1)
-    }, options.ms - 1)
-    function expire(): void {
-      expired = true
+    let state: 'waiting' | 'settled' | 'expired' = 'waiting'
+    const expire = (): void => {
+      if (state === 'settled') return
+      state = 'expired'
       reject(new DeadlineError(options.operation, options.ms))
     }
+    const timer = setTimeout(afterArrivals, options.ms, expire)
     promise.then(
       value => {
         clearTimeout(timer)
-        if (expired) options.late?.(value)
-        else resolve(value)
+        if (state === 'expired') return options.late?.(value)
+        state = 'settled'
+        resolve(value)
       },
       error => {
         clearTimeout(timer)
+        if (state === 'waiting') state = 'settled'
         reject(error)
       },
     )
@@ -53,7 +65,7 @@ export function answerInTime<T>(answer: MaybePromise<T>, operation: string): May
 /** Resolves to whether `promise` resolves or rejects within `ms`. Never rejects. */
 export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms, false)
+    const timer = setTimeout(afterArrivals, ms, () => resolve(false))
     const settled = (): void => {
       clearTimeout(timer)
       resolve(true)

@@ -1,4 +1,4 @@
-import { type AcceptResult, createTimeouts } from '@ackhook/core/spi'
+import { type AcceptResult, afterArrivals, createTimeouts } from '@ackhook/core/spi'
 import { unavailable } from './answers.ts'
 import type { PendingBatch } from './pending-batch.ts'
 
@@ -20,14 +20,17 @@ export class DeadlineWatch {
   /** Watches one batch. Returns a function that ends the watch. */
   start({ arrivals }: PendingBatch): () => void {
     if (arrivals.length === 0) return () => {}
-    let isLate = false
-    const timeout = this.#timeouts.set(() => {
+    let [isLate, hasEnded] = [false, false]
+    const judge = (): void => {
+      if (hasEnded) return
       isLate = true
       this.#overdue++
       for (const { resolve } of arrivals) resolve(tooSlow())
-    })
+    }
+    const timeout = this.#timeouts.set(() => afterArrivals(judge))
     return () => {
       timeout.cancel()
+      hasEnded = true
       if (isLate) this.#overdue--
     }
   }
