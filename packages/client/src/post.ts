@@ -27,12 +27,18 @@ export interface PostRequest {
 const MAX_ERROR_BYTES = 65_536
 const MAX_BYTES = 1_048_576
 
+/** Absent on some runtimes, which have no such order. */
+const { setImmediate: later = (abort: () => void) => abort() } = globalThis as {
+  setImmediate?: (abort: () => void) => unknown
+}
+
 /** Sends one request and reads its response. Throws for any response but a 2xx. */
 export async function post(request: PostRequest): Promise<SendResult> {
   const { signal, timeoutMs } = request
   const controller = new AbortController()
   const abort = (): void => controller.abort()
-  const timer = setTimeout(abort, timeoutMs)
+  // After a stall of this process a response may have arrived in time, and not be read yet: a timer comes before it.
+  const timer = setTimeout(later, timeoutMs, abort)
   signal?.addEventListener('abort', abort)
   try {
     return await exchange(request, controller.signal)

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { inspect } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { Client, ClientError, type ClientOptions, type Message, type SendOptions } from '@ackhook/client'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
@@ -235,6 +237,33 @@ describe('no response', () => {
     const error = await failure(send(hang, { timeout: '200ms' }))
     expect(error).toMatchObject({ code: 'timeout', sent: 'unknown' })
     expect(error.message).toContain('200 ms')
+  })
+
+  it('is read if it arrived while this process was blocked for longer than the timeout', async () => {
+    const code = `
+      const { parentPort } = require('node:worker_threads')
+      const server = require('node:http').createServer((request, response) => {
+        request.resume().on('end', () => {
+          response.writeHead(202, { 'content-type': 'application/json' }).end('{"id":"msg_1"}')
+          Atomics.store(shared, 0, 1)
+          setTimeout(() => { Atomics.store(shared, 0, 2); Atomics.notify(shared, 0) }, 50)
+        })
+      })
+      const shared = new Int32Array(require('node:worker_threads').workerData)
+      server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
+    const workerData = new SharedArrayBuffer(4)
+    const shared = new Int32Array(workerData)
+    const other = new Worker(code, { eval: true, workerData })
+    const [port] = await once(other, 'message')
+    const client = new Client({ apiKey, baseUrl: `http://127.0.0.1:${port}`, timeout: '2s' })
+    const sent = client.messages.send(message)
+    const sentAt = performance.now()
+    // The request has left when the other thread has it. After an immediate, timers come before the network.
+    while (Atomics.load(shared, 0) === 0) await new Promise(setImmediate)
+    Atomics.wait(shared, 0, 1)
+    while (performance.now() - sentAt < 2100) Atomics.wait(shared, 0, 2, 100)
+    await expect(sent).resolves.toMatchObject({ status: 202, body: { id: 'msg_1' } })
+    await other.terminate()
   })
 
   it("is an error after the client's timeout", async () => {
