@@ -21,8 +21,16 @@ afterEach(async () => {
 })
 
 /** Returns a query's text: pools receive an object with the text and type parsers. */
-function textOf(query: unknown): string {
-  return String(Object(query).text ?? query)
+/** Runs every query of a pool through a function, before anything has connected. */
+function intercept(
+  pool: Pool,
+  around: (text: string, run: () => Promise<unknown>) => Promise<unknown>,
+): void {
+  pool.on('connect', client => {
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+    client.query = ((...args: unknown[]) =>
+      around(String(Object(args[0]).text ?? args[0]), () => query(...args))) as typeof client.query
+  })
 }
 
 function opened(options: Parameters<typeof bullmqInbox>[0]): Inbox {
@@ -203,13 +211,12 @@ test.each([
       options: `-c search_path=bullmq -c ${setting}`,
     })
     closing.push(() => pool.end())
-    const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
     let asked = false
-    pool.query = (async (...args: unknown[]) => {
-      const result = await query(...args)
-      asked ||= textOf(args[0]).includes('synchronous_commit')
+    intercept(pool, async (text, run) => {
+      const result = await run()
+      asked ||= text.includes('synchronous_commit')
       return result
-    }) as typeof pool.query
+    })
     const policy = aPolicy({ concurrency: 0 })
     const inbox = opened({ postgres: pool })
     await inbox.start(scripted(COMPLETED), policy)
@@ -247,11 +254,9 @@ test('an event that is redelivered while its job is being replaced by its id is 
 
 test('new events are accepted on the primary alone, even if other statements read from a lagging replica', async () => {
   const pool = pooled()
-  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
-  pool.query = (async (...args: unknown[]) =>
-    textOf(args[0]).includes('FROM job WHERE queue = $1 AND id = ANY')
-      ? { rows: [] }
-      : query(...args)) as typeof pool.query
+  intercept(pool, async (text, run) =>
+    text.includes('FROM job WHERE queue = $1 AND id = ANY') ? { rows: [] } : run(),
+  )
   const inbox = opened({ postgres: pool })
   const work = scripted(COMPLETED)
   await inbox.start(work, aPolicy())
@@ -263,12 +268,11 @@ test('new events are accepted on the primary alone, even if other statements rea
 
 test('deliveries that are refused together cost the server a few lookups, not one each', async () => {
   const pool = pooled()
-  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
   let statements = 0
-  pool.query = (async (...args: unknown[]) => {
+  intercept(pool, (_, run) => {
     statements++
-    return query(...args)
-  }) as typeof pool.query
+    return run()
+  })
   const inbox = opened({ postgres: pool })
   await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0, capacity: 1 }))
   const first = aDelivery()
@@ -528,14 +532,13 @@ test('many waiting events are counted by the time a start resolves', async () =>
 
   let counts = 0
   const slow = pooled()
-  const query = slow.query.bind(slow) as (...given: unknown[]) => Promise<unknown>
-  slow.query = (async (...given: unknown[]) => {
-    const isCount = textOf(given[0]) === READ_COUNTS
+  intercept(slow, async (text, run) => {
+    const isCount = text === READ_COUNTS
     if (isCount) await new Promise(resolve => setTimeout(resolve, 100))
-    const answer = await query(...given)
+    const answer = await run()
     if (isCount) counts++
     return answer
-  }) as typeof slow.query
+  })
   const inbox = opened({ postgres: slow, queue })
   await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
   expect(counts).toBe(1)

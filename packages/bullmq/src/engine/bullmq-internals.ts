@@ -35,7 +35,11 @@ export interface PostgresBackend {
   extendLocks: unknown
   /** Waits on the connection that listens for new jobs. */
   waitForJob(timeoutS: number): Promise<unknown>
-  readonly connection: { getListenClient(): Promise<ListenClient> }
+  readonly connection: {
+    getListenClient(): Promise<ListenClient>
+    waitUntilReady(): Promise<unknown>
+    readonly isClosing: boolean
+  }
 }
 
 /** The part of a `pg` client that ends it if it is silent. */
@@ -54,7 +58,7 @@ const POSTGRES: Members = {
   extendLocks: 3,
   waitForJob: 1,
 }
-const POSTGRES_CONNECTION: Members = { getListenClient: 0 }
+const POSTGRES_CONNECTION: Members = { getListenClient: 0, waitUntilReady: 0 }
 
 /** A worker's loop, which sleeps until one of its jobs ends. */
 export interface JobLoop {
@@ -74,6 +78,7 @@ export function postgresBackend(backend: object): PostgresBackend {
   checkMembers('the backend for PostgreSQL', backend, POSTGRES)
   const { connection } = backend as Partial<PostgresBackend>
   checkMembers("the backend's connection", Object(connection), POSTGRES_CONNECTION)
+  if (!('isClosing' in Object(connection))) throw changed("the backend's connection", 'isClosing')
   return backend as PostgresBackend
 }
 

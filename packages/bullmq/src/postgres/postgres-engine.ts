@@ -151,7 +151,7 @@ class PostgresEngine implements QueueEngine {
     this.#queue.on('error', () => {})
     const backend = this.#queue.getBackend()
     const internals = postgresBackend(backend)
-    useTypes(internals, limits.silenceMs)
+    useTypes(internals, backend.connection.pool, limits.silenceMs)
     retryDeadlocks(internals)
     // Traced adds call this.
     backend.addJob = async ({ name, data, opts }, jobId) => {
@@ -320,7 +320,7 @@ class PostgresEngine implements QueueEngine {
     const internals = postgresBackend(backend)
     lockByServerClock(internals)
     leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
-    useTypes(internals, limits.silenceMs)
+    useTypes(internals, this.#pool, limits.silenceMs)
     retryDeadlocks(internals)
     watchListener(internals, limits.silenceMs)
     reportTakes(worker, backend, onTake)

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
 import type { PostgresBackend } from '../engine/bullmq-internals.ts'
 
 type Parse = (text: string) => unknown
@@ -11,8 +12,15 @@ export interface Queries {
   ): Promise<{ readonly rows: readonly Row[] }>
 }
 
-interface Pool {
+interface Client {
   query(config: object, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>
+  on(event: 'error', listener: () => void): unknown
+  removeListener(event: 'error', listener: () => void): unknown
+  release(failure?: unknown): void
+}
+
+interface Pool {
+  connect(): Promise<Client>
 }
 
 const toNumber: Parse = text => Number(text)
@@ -48,18 +56,53 @@ export const TYPES = {
     format === 'binary' ? refuseBinary : (PARSERS.get(oid) ?? asText),
 }
 
+/** Longer than any limit of ours, so that the limit of `pg`, which judges before it reads, never decides. */
+const NO_LIMIT_MS = 2 ** 31 - 1
+
+const ignore = (): void => {}
+
 /**
  * Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. A
  * connection without a reply for `silenceMs` is replaced: the network may have dropped it.
  */
 export function typedQueries(pool: object, silenceMs: number): Queries {
+  const limit = { operation: 'PostgreSQL', ms: silenceMs }
   return {
-    query: (text, values) => (pool as Pool).query({ text, types: TYPES, query_timeout: silenceMs }, values),
+    async query(text, values) {
+      const client = await (pool as Pool).connect()
+      // The query rejects by itself. Without a listener, a connection that breaks would end the process.
+      client.on('error', ignore)
+      let failure: unknown
+      try {
+        const config = { text, types: TYPES, query_timeout: NO_LIMIT_MS }
+        return await withDeadline(client.query(config, values), limit)
+      } catch (error) {
+        failure = error
+        throw error
+      } finally {
+        client.removeListener('error', ignore)
+        // As the pool's own `query` does: a connection on which something failed is not used again.
+        client.release(failure)
+      }
+    },
   }
 }
 
 /** Does the same for BullMQ's own queries, which it passes to the pool directly. */
-export function useTypes(backend: PostgresBackend, silenceMs: number): void {
-  const query = backend.query.bind(backend)
-  backend.query = (text, params) => query({ text, types: TYPES, query_timeout: silenceMs }, params)
+export function useTypes(backend: PostgresBackend, pool: object, silenceMs: number): void {
+  const { connection } = backend
+  const queries = typedQueries(pool, silenceMs)
+  backend.query = async (text, params) => {
+    await connection.waitUntilReady()
+    try {
+      return connection.isClosing ? await NEVER : await queries.query(text as string, params)
+    } catch (error) {
+      if (connection.isClosing && POOL_HAS_ENDED.test((error as Error).message)) return NEVER
+      throw error
+    }
+  }
 }
+
+/** BullMQ expects no reply to what it sends while it closes. */
+const NEVER = new Promise<never>(() => {})
+const POOL_HAS_ENDED = /after calling end on the pool/
