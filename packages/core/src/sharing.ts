@@ -5,5 +5,5 @@
  * @module
  */
 
-export { redriveCommand } from './inbox/sharing/redrive-command.ts'
+export { redriveCommand, resumeCommand } from './inbox/sharing/redrive-command.ts'
 export { shareHandlers } from './inbox/sharing/share-handlers.ts'

@@ -7,7 +7,7 @@ import {
   type InboxStats,
   type PausedHandling,
 } from '@ackhook/core'
-import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
+import { redriveCommand, resumeCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
   type AcceptResult,
@@ -166,8 +166,14 @@ class SqliteInbox {
     const onLost = (held: HeldRow): void => this.#lose(held)
     const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
     this.#started = { work, policy, leaseCheck }
-    this.#pauseLog = new PauseLog({ logger: policy.logger, observe: policy.observe })
+    this.#pauseLog = this.#createPauseLog(policy)
     this.#batcher.flushNow()
+  }
+
+  #createPauseLog({ logger, observe }: ProcessingPolicy): PauseLog {
+    const { source } = this.#options
+    if (!('path' in source)) return new PauseLog({ logger, observe })
+    return new PauseLog({ logger, observe, resumeBy: type => resumeCommand(['--sqlite', source.path], type) })
   }
 
   #reportUpgrade({ logger }: ProcessingPolicy): void {

@@ -13,7 +13,13 @@ export function redriveCommand(
   return `npx ackhook inbox redrive ${words.map(quoted).join(' ')}`
 }
 
-/** Quotes for a POSIX shell, because the sender chose the id. */
+/** Returns the command line that ends a pause: of one type, or of all. */
+export function resumeCommand(place: readonly string[], type: string | undefined): string {
+  const words = type?.startsWith('-') ? [...place, '--', type] : [type ?? '--all', ...place]
+  return `npx ackhook inbox resume ${words.map(quoted).join(' ')}`
+}
+
+/** Quotes for a POSIX shell, because the sender chose the id and the type. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
