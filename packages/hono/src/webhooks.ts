@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type {
   BodyLimits,
   EventSchemas,
@@ -9,10 +8,8 @@ import type {
   WebhookReply,
   WebhookRequest,
 } from '@ackhook/core'
-import { lingeringBody, readRawBody } from '@ackhook/core/node'
 import {
   findWaitUntil,
-  Refusal,
   readRequestBody,
   replyTo,
   requireReceiver,
@@ -23,6 +20,7 @@ import {
 } from '@ackhook/core/spi'
 import type { Context } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
+import { type NodeRequest, nodeBody, nodeRequestOf, replyingEarly } from '#node-request'
 
 /** A handler to mount and a receiver to register handlers on. */
 export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promise<Response>) &
@@ -81,9 +79,9 @@ function neutralOf<C extends Context>(c: C): WebhookRequest<C> {
  * takes four times as long as the rest of a delivery.
  */
 function fromContext<C extends Context>(c: C): WebhookRequest<C> {
-  const incoming: unknown = c.env?.incoming
+  const incoming = nodeRequestOf(c)
   const method = c.req.method
-  if (isNodeRequest(incoming)) {
+  if (incoming !== undefined) {
     return {
       method,
       headers: incoming.headers,
@@ -111,39 +109,10 @@ function safely(read: () => ReturnType<ReadBody>): ReturnType<ReadBody> {
 }
 
 /** Uses only a cached `arrayBuffer`, which is exact: decoded text has lost its byte order mark and invalid bytes. */
-function readBody(c: Context, limits: BodyLimits, incoming?: IncomingMessage): ReturnType<ReadBody> {
+function readBody(c: Context, limits: BodyLimits, incoming?: NodeRequest): ReturnType<ReadBody> {
   const cached = c.req.bodyCache.arrayBuffer
   if (cached !== undefined) return Promise.resolve(cached).then(bytes => new Uint8Array(bytes))
-  if (incoming === undefined) return readRequestBody(c.req.raw, limits)
-  return isBeingRead(incoming) ? readThroughFetch(c, limits, incoming) : readRawBody(incoming, limits)
-}
-
-/** Reads a stream that another reader has begun: Hono's Fetch request, which still has the bytes, or an earlier parser. */
-async function readThroughFetch(
-  c: Context,
-  limits: BodyLimits,
-  incoming: IncomingMessage,
-): Promise<Uint8Array | Refusal> {
-  const body = await readRequestBody(c.req.raw, limits)
-  const isGone = body instanceof Refusal ? body.code === 'body_aborted' : body.length === 0
-  if (!isGone || incoming.errored !== null || !incoming.complete) return body
-  // Returns the bytes that the parser kept, or a refusal that says why they are missing.
-  return readRawBody(incoming, limits)
-}
-
-/** Returns whether a value is a request of Node's HTTP/1 server: hosts store other values in the same place. */
-function isNodeRequest(value: unknown): value is IncomingMessage {
-  return (
-    typeof value === 'object' && value !== null && 'readableDidRead' in value && 'httpVersionMajor' in value
-  )
-}
-
-/**
- * Returns whether another reader uses the request's stream. A second reader would wait forever: a wrapping Fetch stream,
- * for example, pauses the request as soon as its own buffer is full.
- */
-function isBeingRead(request: IncomingMessage): boolean {
-  return request.readableDidRead || request.listenerCount('data') > 0 || request.listenerCount('readable') > 0
+  return incoming === undefined ? readRequestBody(c.req.raw, limits) : nodeBody(c, limits, incoming)
 }
 
 /**
@@ -155,18 +124,9 @@ function toResponse(c: Context, { status, headers, body }: WebhookReply): Respon
   // Clears earlier headers, which would win in Hono if middleware has read `c.res`.
   for (const name in headers) c.header(name, undefined)
   c.header('transfer-encoding', undefined)
-  const lingering = lingeringFor(c, body)
+  const lingering = replyingEarly(c, body)
   if (lingering === undefined) return c.newResponse(body, status as StatusCode, headers)
   return c.newResponse(lingering, status as StatusCode, { ...headers, connection: 'close' })
-}
-
-function lingeringFor(c: Context, body: string): ReturnType<typeof lingeringBody> {
-  try {
-    const incoming: unknown = c.env?.incoming
-    return isNodeRequest(incoming) ? lingeringBody(incoming, body) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns the Workers execution context, if there is one. */
