@@ -194,6 +194,21 @@ it.each([
   await hooks.close()
 })
 
+it('replies whole from a handler that has set a length of its own before it passes the request on', async () => {
+  const app = new Hono()
+  const hooks = webhooks(options)
+  app.post('/webhooks', c => {
+    c.header('content-length', '1')
+    c.header('transfer-encoding', 'chunked')
+    return hooks(c)
+  })
+  const base = await listen(app)
+  const reply = await fetch(`${base}/webhooks`, delivery('evt_1'))
+  expect(reply.status).toBe(202)
+  expect(await reply.json()).toMatchObject({ code: 'accepted' })
+  expect(reply.headers.has('transfer-encoding')).toBe(false)
+})
+
 it.each([
   ['before anything reads the reply', false],
   ['after something has read it', true],
