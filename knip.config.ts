@@ -103,7 +103,11 @@ const config: KnipConfig = {
         'packaging/pack.ts',
         'support/install-services.ts',
       ],
-      project: ['**/*.{ts,mjs}', '!packaging/fixtures/**', '!frameworks/{nextjs,sveltekit,shutdown}/**'],
+      project: [
+        '**/*.{ts,mjs}',
+        '!packaging/fixtures/**',
+        '!frameworks/{cloudflare,nextjs,nitro,sveltekit,shutdown}/**',
+      ],
       // For tests that are being written.
       // axe-core is put into a page as text, and the OTLP exporters are imported by a name from a table.
       ignoreDependencies: [

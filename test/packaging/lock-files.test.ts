@@ -13,6 +13,7 @@ it.each([
   'bench/',
   'site/',
   'test/frameworks/',
+  'test/frameworks/cloudflare/',
   'test/frameworks/nitro/2/',
   'test/frameworks/nitro/3/',
   'test/postgres/',

@@ -131,7 +131,7 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   }
   // Workers end work passed to waitUntil within half a minute.
   if (state.freezingHost !== undefined && (waitUntil === undefined || state.freezingHost === WORKERS))
-    warnOfFreeze(state)
+    warnOfFreeze(state, waitUntil !== undefined)
   const replaced = deadLetters.deliveryOf(entry.key)
   deadLetters.remove(entry.key)
   scheduler.enqueue(entry)
@@ -147,10 +147,10 @@ function admit(state: State, entry: Entry): MaybePromise<AcceptResult> {
   return isSame ? ACCEPT_RESULTS.accepted : ACCEPT_RESULTS.replaced
 }
 
-function warnOfFreeze(state: State): void {
-  state.policy.logger.warn(
-    { code: 'host_freezes' },
-    `${state.freezingHost} may freeze or end this process once the reply is written, and events in memory are then lost. Use a durable inbox (on Workers cloudflareQueueInbox, on Lambda sqsInbox), set acknowledge: 'after-processing', or pass waitUntil.`,
-  )
+function warnOfFreeze(state: State, isKept: boolean): void {
+  const text = isKept
+    ? `${state.freezingHost} end handlers 30 seconds after the reply, even with waitUntil, and the events and retries that are left are then lost. Use cloudflareQueueInbox, or set acknowledge: 'after-processing'.`
+    : `${state.freezingHost} may freeze or end this process once the reply is written, and events in memory are then lost. Use a durable inbox (on Workers cloudflareQueueInbox, on Lambda sqsInbox), set acknowledge: 'after-processing', or pass waitUntil.`
+  state.policy.logger.warn({ code: 'host_freezes' }, text)
   state.freezingHost = undefined
 }

@@ -1,5 +1,3 @@
-import { isOnWorkers, WORKERS } from '../platform.ts'
-
 /** Environment variables that identify hosts which freeze a process after its reply. */
 const HOSTS: Readonly<Record<string, string>> = {
   AWS_LAMBDA_FUNCTION_NAME: 'AWS Lambda',
@@ -9,12 +7,10 @@ const HOSTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the name of this process's host, if it freezes processes after their reply. A bundle for Workers may contain
- * this file too: some frameworks resolve the condition `node` for every host. Skips Deno, which would ask its
+ * Returns the name of this process's host, if it freezes processes after their reply. Skips Deno, which would ask its
  * user for a permission.
  */
 export function freezingHost(): string | undefined {
-  if (isOnWorkers()) return WORKERS
   if ('Deno' in globalThis) return undefined
   const variable = Object.keys(HOSTS).find(name => process.env[name] !== undefined)
   return variable === undefined ? undefined : HOSTS[variable]

@@ -3,7 +3,7 @@ import crypto from 'node:crypto'
 import { hostname } from 'node:os'
 // Imported, because a test may have faked the global one.
 import { setImmediate } from 'node:timers'
-import type { Platform } from '../platform.ts'
+import { isOnWorkers, type Platform, WORKERS } from '../platform.ts'
 import { freezingHost } from './freezing-host.ts'
 import { hmac } from './hmac.ts'
 import { onExit } from './on-exit.ts'
@@ -13,6 +13,12 @@ import { createTimeouts } from './timeouts.ts'
 // A named import of `hash` would fail before this line, with a message about an export.
 if (typeof crypto.hash !== 'function')
   throw new Error(`Ackhook needs Node 20.19 or later; this is Node ${process.version}.`)
+
+// Timers and queued work of these files would end with the request that began them.
+if (isOnWorkers())
+  throw new Error(
+    `This bundle has Ackhook's parts for Node, which lose events on ${WORKERS}. Bundle @ackhook/core with the condition 'workerd' (in Vite: ssr.resolve.conditions), or keep it external (ssr.external) until Wrangler bundles it.`,
+  )
 
 const HASH_BYTES = 32
 const KEY_BYTES = 16

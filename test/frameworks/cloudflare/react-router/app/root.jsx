@@ -1,0 +1,4 @@
+// biome-ignore lint/style/noDefaultExport: React Router looks for it.
+export default function Root() {
+  return null
+}

@@ -1,0 +1,10 @@
+import { createReceiver, toFetchHandler } from '@ackhook/core'
+
+const receiver = createReceiver({ secret: () => process.env.SIGNING_SECRET ?? '' })
+receiver.on('*', async event => {
+  await new Promise(resolve => setTimeout(resolve, 300))
+  console.log(`handled ${event.id}`)
+})
+const handleWebhook = toFetchHandler(receiver)
+
+export const POST = event => handleWebhook(event.request, event)
