@@ -100,7 +100,7 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   },
   'ackhook conformance, of a receiver,': {
     server: app,
-    call: async url => (await requireServer(url, LIMIT_MS)) ?? 'it responds',
+    call: async url => (await requireServer(url, { replyMs: LIMIT_MS })) ?? 'it responds',
     says: {
       stalls: /nothing responds at .+ within 3 s/,
       'drops the reply': /nothing responds at .+ \(\w+\)/,

@@ -1,11 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createReceiver } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { selfSigned } from '../../../test/support/self-signed.ts'
 import { run } from '../src/run.ts'
 import { runProcess, startProcess } from './cli-process.ts'
 import { fakeTerminal } from './fake-terminal.ts'
@@ -188,6 +190,19 @@ describe('conformance --url', () => {
     expect(out).toContain('✗ 1 passed, 4 failed')
     expect(code).toBe(1)
   })
+
+  test('accepts a certificate that nobody has signed only with --insecure, which it names', async () => {
+    const receiver = createReceiver({ secret: SECRET, logger: quiet })
+    receiver.on('*', () => {})
+    const plain = await serve(createTlsServer(selfSigned(), toNodeHandler(receiver as never)))
+    const url = plain.replace('http:', 'https:')
+    const refused = await check(url)
+    expect(refused.err).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT.*add --insecure/s)
+    expect(refused.code).toBe(2)
+    const { code, out } = await check(url, '--insecure', '--case', 'adapter.accept.keep-alive')
+    expect(out).toContain('✓ 1 passed')
+    expect(code).toBe(0)
+  })
 })
 
 describe('conformance cannot start', () => {
@@ -199,6 +214,7 @@ describe('conformance cannot start', () => {
     [['--store', 'empty.mjs'], 'empty.mjs must export open: see https://'],
     [['--inbox', 'store.mjs'], 'store.mjs must export capabilities: see https://'],
     [['--store', 'store.mjs', '--body-limit', '5'], '--body-limit is only for --url'],
+    [['--store', 'store.mjs', '--insecure'], '--insecure is only for --url'],
     [['--store', 'store.mjs', '--case', 'store.claim.fre'], 'there is no case store.claim.fre; did you'],
     [['--url', 'http://127.0.0.1:1/'], 'nothing responds at http://127.0.0.1:1/'],
   ])('%s', async (args, complaint) => {

@@ -276,6 +276,38 @@ test('each option that takes text reads - as standard input', async () => {
   const body = '{"id":"evt_4","type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{}}'
   expect((await piped(body, 'emulator', 'replay', 'evt_in', '--body', '-', ...at)).code).toBe(0)
   expect((await piped('{"n":"x"}', 'emulator', ...MESSAGE, '--variables', '-', ...at)).code).toBe(0)
+  const saved = (await runCli(['emulator', 'show', 'evt_in', '--save', '-', ...at])).out
+  const to = ['--to', receiver.url]
+  for (const args of [
+    ['send', '--from-file', '-', ...to],
+    ['replay', '-', '--resign', ...to],
+    ['verify', '-'],
+  ])
+    expect((await piped(saved, ...args)).out).not.toBe('')
+  const rotated = [...at, '--secrets-file', '-']
+  const replaced = 'SIGNING_SECRET=another-secret-of-some-length'
+  expect((await piped(replaced, 'emulator', 'endpoint', 'rotate-secret', ...rotated)).code).toBe(0)
+})
+
+test('a secret comes from standard input, and whatever it lacks is told so', async () => {
+  const send = ['send', 'a.b', '--to', receiver.url, '--secrets-file', '-']
+  const cli = (piped: string, ...args: string[]) => runCli([...send, ...args], { piped, env: {} })
+  expect((await cli(`SIGNING_SECRET=${SECRET}`)).out).toContain('202')
+  expect((await cli('OTHER=1')).err).toContain('standard input does not set SIGNING_SECRET')
+  const verified = await runCli(['verify', '-'], { piped: 'no JSON' })
+  expect(verified.err).toContain('standard input: this is not a saved delivery: it is not JSON')
+})
+
+test.each([
+  ['inbox', 'list', '--sqlite', '-'],
+  ['emulator', 'start', '--data', '-'],
+  ['listen', '--save', '-'],
+  ['conformance', '--store', '-'],
+  ['conformance', '--inbox', '-'],
+])('what has to be a file does not take - for one: %s %s %s', async (...args) => {
+  const { code, err } = await runCli(args)
+  expect(err).toMatch(/cannot be standard input or output/)
+  expect(code).toBe(2)
 })
 
 test.each([

@@ -47,7 +47,10 @@ export function withSecret(command: Command): Command {
     command
       .option('--secret <secret>', 'the signing secret; prefer SIGNING_SECRET or --secrets-file', collect)
       // The name --env-file would not do: Node itself reads that option, even after the script's name.
-      .option('--secrets-file <file>', 'read SIGNING_SECRET from this file, such as .env')
+      .option(
+        '--secrets-file <file>',
+        'read SIGNING_SECRET from this file, such as .env; - reads standard input',
+      )
   )
 }
 
@@ -122,6 +125,12 @@ export function parsePort(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
   throw new InvalidArgumentError('Use a port from 0 to 65535.')
+}
+
+/** Parses the path of what cannot be read or written as a stream, such as a database. */
+export function parsePath(text: string): string {
+  if (text !== '-') return text
+  throw new InvalidArgumentError('This is opened by its path, so it cannot be standard input or output.')
 }
 
 export function parseUrl(text: string): string {

@@ -1,7 +1,15 @@
 import { DOCS } from '@ackhook/core/spi'
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
-import { collect, parseCount, parseUrl, withJson, withSecret } from '../command/shared-options.ts'
+import {
+  collect,
+  parseCount,
+  parsePath,
+  parseUrl,
+  withInsecure,
+  withJson,
+  withSecret,
+} from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { conformance } from './conformance.ts'
 import type { ConformanceFlags } from './conformance-flags.ts'
@@ -9,15 +17,15 @@ import type { ConformanceFlags } from './conformance-flags.ts'
 export function conformanceCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('conformance')
     .description('Test a store, an inbox or a running receiver against the published cases')
-    .option('--store <module>', 'a module that exports open, as in storeSuite({ open })')
-    .option('--inbox <module>', 'a module that exports open and capabilities, as in inboxSuite')
+    .option('--store <module>', 'a module that exports open, as in storeSuite({ open })', parsePath)
+    .option('--inbox <module>', 'a module that exports open and capabilities, as in inboxSuite', parsePath)
     .option('--url <url>', 'address of a running receiver, such as http://localhost:3000/webhooks', parseUrl)
     .option('--body-limit <bytes>', "with --url: the receiver's bodyLimit (default: 1048576)", parseCount)
     .option('--case <id>', 'run only this case; may be repeated', collect)
     .option('--list', 'print the cases without running them')
     .addHelpText('after', HELP)
     .action(async (flags: ConformanceFlags) => finish(await conformance(flags, terminal)))
-  return withJson(withSecret(command))
+  return withJson(withInsecure(withSecret(command)))
 }
 
 const HELP = `

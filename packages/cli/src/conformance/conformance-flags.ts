@@ -1,6 +1,6 @@
-import type { SecretFlags } from '../command/shared-options.ts'
+import type { InsecureFlags, SecretFlags } from '../command/shared-options.ts'
 
-export interface ConformanceFlags extends SecretFlags {
+export interface ConformanceFlags extends SecretFlags, InsecureFlags {
   readonly store?: string
   readonly inbox?: string
   readonly url?: string

@@ -1,3 +1,5 @@
+import { get as getPlainly } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Adapters from '@ackhook/conformance/adapter'
@@ -28,6 +30,7 @@ export async function loadSuite(flags: ConformanceFlags, terminal: Terminal): Pr
   if (url !== undefined)
     return { kind: 'url', target: url, ...split(await serverCases(url, flags, terminal)) }
   if (flags.bodyLimit !== undefined) throw new UsageError('--body-limit is only for --url')
+  if (flags.insecure) throw new UsageError('--insecure is only for --url')
   const kind = store === undefined ? 'inbox' : 'store'
   const target = store ?? inbox ?? ''
   return { kind, target, ...split(await moduleCases(kind, target, terminal)) }
@@ -38,16 +41,16 @@ async function serverCases(
   flags: ConformanceFlags,
   terminal: Terminal,
 ): Promise<Adapters.SuiteCases> {
-  const { bodyLimit, list } = flags
+  const { bodyLimit, list, insecure = false } = flags
   // Listing sends nothing, so it needs no secret.
   const secret = list ? '' : (await resolveSecrets(flags, terminal))[0]!.value
-  if (!list) await requireServer(url)
+  if (!list) await requireServer(url, { insecure })
   const serverSuite = await loadFromProject<typeof Adapters.serverSuite>(
     '@ackhook/conformance/adapter',
     'serverSuite',
     terminal.cwd,
   )
-  return serverSuite({ url, secret, bodyLimit })
+  return serverSuite({ url, secret, bodyLimit, insecure })
 }
 
 async function moduleCases(
@@ -92,20 +95,33 @@ async function importModule(file: string, cwd: string): Promise<Readonly<Record<
 const REPLY_MS = 15_000
 
 /** Fails early if nothing responds: otherwise every case would fail for the same reason. */
-export async function requireServer(url: string, replyMs: number = REPLY_MS): Promise<void> {
+export async function requireServer(
+  url: string,
+  { insecure = false, replyMs = REPLY_MS }: { readonly insecure?: boolean; readonly replyMs?: number } = {},
+): Promise<void> {
   const signal = AbortSignal.timeout(replyMs)
   try {
-    const { body } = await fetch(url, { redirect: 'manual', signal })
-    await body?.cancel()
+    await headOf(url, signal, insecure)
   } catch (cause) {
     if (signal.aborted) {
       const late = `nothing responds at ${url} within ${replyMs / 1000} s. Check the address, and what is between it and this machine.`
       throw new UsageError(late, { cause })
     }
-    const { code, message } = Object((cause as Error).cause ?? cause) as NodeJS.ErrnoException
+    const { code, message } = cause as NodeJS.ErrnoException
     const [fix = 'Start your receiver first.'] = hintsFor([{ error: code ?? message }], 'conformance')
     throw new UsageError(`nothing responds at ${url} (${printable(code ?? message)}). ${fix}`, { cause })
   }
+}
+
+/** Resolves once the head of a reply has arrived. `fetch` could not accept any certificate. */
+function headOf(url: string, signal: AbortSignal, insecure: boolean): Promise<void> {
+  const get = url.startsWith('https:') ? getSecurely : getPlainly
+  return new Promise((resolve, reject) => {
+    const request = get(url, { signal, agent: false, rejectUnauthorized: !insecure }, () => {
+      resolve()
+      request.destroy()
+    }).on('error', reject)
+  })
 }
 
 function split(cases: readonly Stores.SuiteCase[] & Partial<Stores.SuiteCases>) {

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { EnvelopeFields } from '@ackhook/core'
-import { readTextFile } from '../command/read-text.ts'
+import { readText, readTextFile, STANDARD_INPUT, type TextPlace } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { type CapturedRequest, eventOf } from './captured-request.ts'
 
@@ -70,16 +70,41 @@ function fail(reason: string): never {
 /** Reads a saved delivery. Errors name the file and say what is wrong with it. */
 export function readDelivery(path: string): CapturedRequest {
   try {
-    return fromDeliveryFile(JSON.parse(readTextFile(path, 'this')))
+    return parseDelivery(readTextFile(path, 'this'))
   } catch (cause) {
-    const reason =
-      cause instanceof SyntaxError ? 'this is not a saved delivery: it is not JSON' : (cause as Error).message
-    throw new UsageError(`${path}: ${reason}`, { cause })
+    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function parseDelivery(text: string): CapturedRequest {
+  try {
+    return fromDeliveryFile(JSON.parse(text))
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause
+    throw new UsageError('this is not a saved delivery: it is not JSON', { cause })
+  }
+}
+
+interface ReadDelivery {
+  /** Absolute path. */
+  readonly file: string
+  readonly delivery: CapturedRequest
+}
+
+/** Reads a saved delivery, those of a directory in the order of their names, or one from standard input for `-`. */
+export async function readDeliveries(path: string, place: TextPlace): Promise<readonly ReadDelivery[]> {
+  if (path !== STANDARD_INPUT)
+    return deliveryFiles(path, place.cwd).map(file => ({ file, delivery: readDelivery(file) }))
+  const text = await readText(path, place)
+  try {
+    return [{ file: resolve(place.cwd, path), delivery: parseDelivery(text) }]
+  } catch (cause) {
+    throw new UsageError(`standard input: ${(cause as Error).message}`, { cause })
   }
 }
 
 /** Returns the file itself, or the `.json` files of a directory in name order. */
-export function deliveryFiles(path: string, cwd: string): readonly string[] {
+function deliveryFiles(path: string, cwd: string): readonly string[] {
   const full = resolve(cwd, path)
   const stat = statSync(full, { throwIfNoEntry: false })
   if (stat === undefined) throw new UsageError(`there is no file or directory ${path}`)

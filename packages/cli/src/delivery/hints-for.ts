@@ -143,9 +143,7 @@ const HINTS: readonly Hint[] = [
 
 const OF_START = ' of ackhook emulator start'
 
-/** Only the verbs that have --insecure name it. */
 function acceptIt(by: Requester): string {
-  if (by === 'conformance') return ''
   return `for an app of your own, add --insecure${by === 'emulator' ? ' to ackhook emulator start' : ''}; otherwise `
 }
 

@@ -14,7 +14,7 @@ import {
   withTolerance,
 } from '../command/shared-options.ts'
 import { eventOf } from '../delivery/captured-request.ts'
-import { deliveryFiles, readDelivery } from '../delivery/delivery-file.ts'
+import { readDeliveries } from '../delivery/delivery-file.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint, wrap } from '../terminal/text.ts'
@@ -28,7 +28,7 @@ interface VerifyFlags extends SecretFlags, ContractFlags {
 export function verifyCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('verify')
     .description('Explain why a saved delivery does not verify, and how to fix it')
-    .argument('<path>', 'a saved delivery, or a directory of them')
+    .argument('<path>', 'a saved delivery, a directory of them, or - for standard input')
     .addHelpText('after', HELP)
     .action(async (path: string, flags: VerifyFlags) => finish(await verify(path, flags, terminal)))
   return withJson(withTolerance(withContract(withSecret(command))))
@@ -51,11 +51,11 @@ interface Examined extends Diagnosis {
 
 /** Diagnoses each saved delivery and prints the findings. */
 async function verify(path: string, flags: VerifyFlags, terminal: Terminal): Promise<number> {
-  const files = deliveryFiles(path, terminal.cwd)
-  const deliveries = files.map(file => ({ file: relative(terminal.cwd, file), delivery: readDelivery(file) }))
+  const deliveries = await readDeliveries(path, terminal)
   const secrets = await resolveSecrets(flags, terminal)
   const examined: Examined[] = []
-  for (const { file, delivery } of deliveries) {
+  for (const { file: full, delivery } of deliveries) {
+    const file = relative(terminal.cwd, full)
     const options = { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
     examined.push({ file, ...eventOf(delivery.body, flags.field), ...(await diagnose(delivery, options)) })
   }

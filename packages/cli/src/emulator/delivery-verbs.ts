@@ -63,7 +63,10 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [
       option('--body', 'print only the event, for replay --body'),
       option('--curl', 'print commands that sign the last request again and send it with curl'),
-      option('--save <file>', 'save the exact last request to a file for verify and send --from-file'),
+      option(
+        '--save <file>',
+        'save the exact last request for verify and send --from-file; - writes standard output',
+      ),
       withPlace,
     ],
     run: show,

@@ -28,7 +28,7 @@ interface RotateFlags extends EndpointFlags, SecretsFileFlags {
 
 const secretsFile = option(
   '--secrets-file <file>',
-  'file that sets SIGNING_SECRET to the new secret (default: a random one)',
+  'file that sets SIGNING_SECRET to the new secret, or - for standard input (default: a random one)',
 )
 const shown = (endpoint: EndpointView, { terminal }: Typed<CallFlags>) => describeEndpoint(endpoint, terminal)
 const changed = (result: EndpointResult, { terminal }: Typed<CallFlags>) =>
@@ -82,7 +82,10 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
       option('--overlap <duration>', 'how long both sign (default: 24h, a guess)', parseDuration),
       secretsFile,
     ],
-    body: ({ flags, terminal }) => ({ secret: secretIn(flags, terminal), overlap: flags.overlap }),
+    body: async ({ flags, terminal }) => ({
+      secret: await secretIn(flags, terminal),
+      overlap: flags.overlap,
+    }),
     lines: changed,
   }),
   callVerb<undefined>({
@@ -124,10 +127,10 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
 ]
 
 /** Returns the changes that the flags make to an endpoint. Throws if there are none. */
-function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): EndpointChange {
+async function endpointChange({ flags, terminal }: Typed<SetEndpointFlags>): Promise<EndpointChange> {
   const change = {
     url: flags.to,
-    secret: secretIn(flags, terminal),
+    secret: await secretIn(flags, terminal),
     categories: chosen('category', flags.category, flags.allCategories),
     types: chosen('type', flags.type, flags.allTypes),
   }
@@ -149,8 +152,9 @@ function chosen(
 }
 
 /** Reads the secret from `--secrets-file`. The secret in the environment is the current one, so it is ignored. */
-function secretIn({ secretsFile }: SecretsFileFlags, terminal: Terminal): string | undefined {
-  return secretsFile === undefined ? undefined : findSecrets({ secretsFile }, terminal)[0]?.value
+async function secretIn({ secretsFile }: SecretsFileFlags, terminal: Terminal): Promise<string | undefined> {
+  if (secretsFile === undefined) return undefined
+  return (await findSecrets({ secretsFile }, terminal))[0]?.value
 }
 
 /** Formats an endpoint, with the reason for its health. */

@@ -25,8 +25,9 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
   return withEmulator(flags, terminal, async emulator => {
     const path = `/deliveries/${await toDeliveryId(id, emulator)}`
     if (flags.save !== undefined) {
-      const request = await emulator.get<object>(`${path}/request`)
-      save(flags.save, `${JSON.stringify(request, undefined, 2)}\n`, terminal)
+      const text = JSON.stringify(await emulator.get<object>(`${path}/request`), undefined, 2)
+      if (flags.save === '-') terminal.out(text)
+      else save(flags.save, `${text}\n`, terminal)
       return EXIT.ok
     }
     const detail = await emulator.get<DeliveryDetail>(path)

@@ -9,6 +9,7 @@ import {
   type InsecureFlags,
   parseCount,
   parseDuration,
+  parsePath,
   parsePort,
   parseUrl,
   type SecretFlags,
@@ -72,7 +73,11 @@ export const START: Verb<never> = {
       collect,
     ),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),
-    option('--data <file>', 'keep the log and pending deliveries in this file (default: in memory)'),
+    option(
+      '--data <file>',
+      'keep the log and pending deliveries in this file (default: in memory)',
+      parsePath,
+    ),
     option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),
     option('--attempts <n>', 'attempts for each event (default: 8, a guess)', parseCount),
     option('--timeout <duration>', 'how long to wait for each reply (default: 10s, a guess)', parseDuration),
@@ -92,7 +97,7 @@ export const START: Verb<never> = {
 
 /** Runs an emulator until Ctrl-C. */
 async function start(_: readonly string[], flags: StartFlags, terminal: Terminal): Promise<number> {
-  const [secret] = findSecrets(flags, terminal)
+  const [secret] = await findSecrets(flags, terminal)
   // Loaded on use: it has a server and a database driver, which no other command needs.
   const { startEmulator } = await import('@ackhook/emulator')
   const emulator = await startEmulator(optionsOf(flags, secret, terminal)).catch(async cause => {

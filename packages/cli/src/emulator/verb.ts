@@ -1,3 +1,4 @@
+import type { MaybePromise } from '@ackhook/core'
 import { ROUTES, type RouteName } from '@ackhook/emulator/routes'
 import type { Command } from 'commander'
 import { confirmed } from '../command/confirmed.ts'
@@ -60,7 +61,7 @@ interface CallVerb<Reply, Flags> extends Pick<Verb<Flags>, 'name' | 'args' | 'op
   /** Default: the summary of the route. */
   readonly description?: string
   /** Request body. Default: none. */
-  readonly body?: (typed: Typed<Flags>) => object
+  readonly body?: (typed: Typed<Flags>) => MaybePromise<object>
   /** Question to confirm first. */
   readonly question?: (typed: Typed<Flags>) => string
   /** Lines printed for the reply. */
@@ -100,7 +101,7 @@ export function callVerb<Reply, Flags extends CallFlags = CallFlags>(
             return EXIT.failed
           const reply = await emulator.call<Reply>(method, fullPath(path, typed), {
             query: queryOf(route, flags),
-            ...(ROUTES[route].body !== undefined && { body: spec.body?.(typed) ?? {} }),
+            ...(ROUTES[route].body !== undefined && { body: (await spec.body?.(typed)) ?? {} }),
           })
           report(spec.json?.(typed) ?? reply, spec.lines(reply, typed), flags, terminal)
           if (isPage && !flags.json) noteMore(reply as Partial<Page>, terminal)

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import { parseRate } from '../command/pace.ts'
-import { parseCount, parsePort, withJson, withOrder } from '../command/shared-options.ts'
+import { parseCount, parsePath, parsePort, withJson, withOrder } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { ChangeFlags, InboxFlags, ListFlags, PauseFlags, UiFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
@@ -75,7 +75,7 @@ function withFilter(command: Command): Command {
 function withPlace(command: Command): Command {
   return withJson(
     command
-      .option('--sqlite <file>', "sqliteInbox's database")
+      .option('--sqlite <file>', "sqliteInbox's database", parsePath)
       .option('--redis <url>', "bullmqInbox's Redis, such as redis://localhost:6379")
       .option('--cluster', 'with --redis: the address is a node of a Redis Cluster')
       .option('--postgres <url>', "bullmqInbox's PostgreSQL, such as postgres://localhost/app")

@@ -11,6 +11,7 @@ import {
   type InsecureFlags,
   parseCount,
   parseDuration,
+  parsePath,
   parsePort,
   parseUrl,
   type SecretFlags,
@@ -44,7 +45,7 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--forward <url>', "forward each delivery, byte for byte, and return your app's reply", parseUrl)
     .option('--timeout <duration>', "how long to wait for your app's reply", parseDuration, '30s' as Duration)
-    .option('--save <dir>', 'save each delivery to a file for replay and verify')
+    .option('--save <dir>', 'save each delivery to a file for replay and verify', parsePath)
     .option('--count <n>', 'end after this many deliveries', parseCount)
     .addHelpText('after', HELP)
     .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))
@@ -62,7 +63,7 @@ Examples:
 
 /** Listens until Ctrl-C, or until `--count` deliveries have arrived. */
 async function listen(flags: ListenFlags, terminal: Terminal): Promise<number> {
-  const secrets = findSecrets(flags, terminal)
+  const secrets = await findSecrets(flags, terminal)
   await probeSecrets(secrets, flags)
   const listener = new Listener(secrets, flags, terminal)
   const server = createServer((request, response) => listener.handle(request, response))

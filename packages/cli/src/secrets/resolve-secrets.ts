@@ -1,7 +1,6 @@
-import { resolve } from 'node:path'
 // A named import of `parseEnv` would fail on an old Node before core says which one it needs.
 import util from 'node:util'
-import { readTextFile } from '../command/read-text.ts'
+import { readText, STANDARD_INPUT, type TextPlace } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -25,7 +24,7 @@ export async function resolveSecrets(
   options: SecretOptions,
   terminal: Terminal,
 ): Promise<readonly NamedSecret[]> {
-  const known = findSecrets(options, terminal)
+  const known = await findSecrets(options, terminal)
   if (known.length > 0) return known
   const typed = await terminal.askSecret("The endpoint's signing secret")
   if (typed) return [{ value: typed, source: 'the prompt' }]
@@ -35,7 +34,10 @@ export async function resolveSecrets(
 }
 
 /** Resolves secrets without the prompt, for commands that also work without a secret. */
-export function findSecrets(options: SecretOptions, terminal: Terminal): readonly NamedSecret[] {
+export async function findSecrets(
+  options: SecretOptions,
+  terminal: Terminal,
+): Promise<readonly NamedSecret[]> {
   if (options.secret !== undefined && options.secret.length > 0) {
     terminal.err(
       `Warning: a secret on the command line can be read in the shell history and in the process list. Set ${NAME} or use --secrets-file instead.`,
@@ -44,9 +46,10 @@ export function findSecrets(options: SecretOptions, terminal: Terminal): readonl
   }
   const { secretsFile } = options
   if (secretsFile === undefined) return secretsIn(terminal.env, '')
-  const found = secretsIn(readSecretsFile(secretsFile, terminal.cwd), ` in ${secretsFile}`)
+  const named = secretsFile === STANDARD_INPUT ? 'standard input' : secretsFile
+  const found = secretsIn(await readSecretsFile(secretsFile, terminal), ` in ${named}`)
   if (found.length > 0) return found
-  throw new UsageError(`${secretsFile} does not set ${NAME}: add a line ${NAME}=...`)
+  throw new UsageError(`${named} does not set ${NAME}: add a line ${NAME}=...`)
 }
 
 function secretsIn(env: Readonly<Record<string, string | undefined>>, where: string): NamedSecret[] {
@@ -59,10 +62,14 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>, where: str
   return names.flatMap(name => (env[name] ? [{ value: env[name], source: `${name}${where}` }] : []))
 }
 
-function readSecretsFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
+async function readSecretsFile(
+  file: string,
+  place: TextPlace,
+): Promise<Readonly<Record<string, string | undefined>>> {
   try {
-    return util.parseEnv(readTextFile(resolve(cwd, file), 'it'))
+    return util.parseEnv(await readText(file, place))
   } catch (cause) {
+    if (cause instanceof UsageError) throw cause
     throw new UsageError(`cannot read the secrets file ${file}: ${(cause as Error).message}`, { cause })
   }
 }

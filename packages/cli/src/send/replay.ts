@@ -27,7 +27,7 @@ import {
   withSentUnit,
 } from '../command/shared-options.ts'
 import { type CapturedRequest, headersToSend, joinHeaders } from '../delivery/captured-request.ts'
-import { deliveryFiles, readDelivery } from '../delivery/delivery-file.ts'
+import { readDeliveries } from '../delivery/delivery-file.ts'
 import { hintsFor, messagesOf } from '../delivery/hints-for.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -43,7 +43,7 @@ interface ReplayFlags extends SecretFlags, SentContractFlags, InsecureFlags {
 export function replayCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('replay')
     .description('Send saved deliveries again: the same bytes, with the old signature or a new one')
-    .argument('<path>', 'a saved delivery, or a directory of them')
+    .argument('<path>', 'a saved delivery, a directory of them, or - for standard input')
     .requiredOption('--to <url>', "the receiver's address", parseUrl)
     .option('--resign', 'sign the same bytes again, with your secret and the current time')
     .option('--timeout <duration>', 'how long to wait for each reply', parseDuration, '10s' as Duration)
@@ -71,7 +71,7 @@ const TOLERANCE_MS = 5 * 60_000
 
 /** Sends the saved deliveries in the order of their file names, and prints each reply. */
 export async function replay(path: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
-  const deliveries = deliveryFiles(path, terminal.cwd).map(file => ({ file, delivery: readDelivery(file) }))
+  const deliveries = await readDeliveries(path, terminal)
   const secret = flags.resign ? (await resolveSecrets(flags, terminal))[0]?.value : undefined
   const contract = resolveContract(contractOf(flags))
   const signing = secret === undefined ? undefined : { secret, unit: flags.timestampUnit, ...contract }

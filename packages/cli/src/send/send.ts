@@ -65,7 +65,10 @@ export function sendCommand(terminal: Terminal, finish: Finish): Command {
     .option('--to <url>', "the receiver's address", parseUrl)
     .option('--list', 'print all event types with example data, and send nothing')
     .option('--data <file or json>', 'event data: JSON, the path of a JSON file, or - for standard input')
-    .option('--from-file <file>', "send a saved delivery's event byte for byte, with a new signature")
+    .option(
+      '--from-file <file>',
+      "send a saved delivery's event byte for byte, with a new signature; - reads standard input",
+    )
     .option('--id <id>', 'event id (default: a new one for each)')
     .option('--repeat <n>', 'send this many events', parseCount, 1)
     .option('--duplicate', 'send each event twice')

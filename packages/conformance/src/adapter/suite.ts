@@ -25,6 +25,7 @@ import {
   type ServerTarget,
   type SuiteReceiverOptions,
 } from './target.ts'
+import { acceptAnyCertificate } from './wire/connection.ts'
 
 /** Longer than any case waits for one reply and one handler. */
 const TIME_LIMIT_MS = 60_000
@@ -67,7 +68,13 @@ export function adapterSuite(options: AdapterSuiteOptions): SuiteCases {
  * @example
  * const cases = serverSuite({ url: 'http://localhost:3000/webhooks', secret: process.env.SIGNING_SECRET ?? '' })
  */
-export function serverSuite({ url, secret, bodyLimit = 1_048_576 }: ServerSuiteOptions): SuiteCases {
+export function serverSuite({
+  url,
+  secret,
+  bodyLimit = 1_048_576,
+  insecure = false,
+}: ServerSuiteOptions): SuiteCases {
+  if (insecure) acceptAnyCertificate(url)
   return selectCases(
     allCases({}, () => ({ url, secret, bodyLimit })),
     () => false,
@@ -167,4 +174,6 @@ export interface ServerSuiteOptions {
   readonly secret: string
   /** The largest body that the server accepts, in bytes. Default: 1 MiB, as in `createReceiver`. */
   readonly bodyLimit?: number | undefined
+  /** Accepts any certificate of the server. Default: `false`. */
+  readonly insecure?: boolean | undefined
 }
