@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sign } from '@ackhook/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { startRedis } from '../support/redis.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const SECRET = 'whsec_evaluated_0123456789'
@@ -45,8 +46,8 @@ function appOf(hooks: string): string {
     if (name !== '@ackhook' && !name.startsWith('.'))
       symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
   }
-  for (const name of ['core', 'sqlite', 'express']) {
-    for (const part of ['package.json', 'dist'])
+  for (const name of ['core', 'sqlite', 'express', 'bullmq', 'redis', 'dashboard']) {
+    for (const part of ['package.json', 'dist', ...(name === 'dashboard' ? ['page'] : [])])
       cpSync(join(ROOT, 'packages', name, part), join(modules, '@ackhook', name, part), { recursive: true })
   }
   cpSync(join(import.meta.dirname, 'vite-server.mjs'), join(folder, 'server.mjs'))
@@ -81,12 +82,21 @@ class ViteApp {
     return this.lines.filter(line => pattern.test(line)).length
   }
 
-  async post(id: string, path = '/'): Promise<number> {
-    const port = await vi.waitFor(() => {
+  async #port(): Promise<number> {
+    return vi.waitFor(() => {
       const line = this.lines.find(line => line.startsWith('port '))
       if (line === undefined) throw new Error('does not listen yet')
       return Number(line.slice(5))
     })
+  }
+
+  /** Returns how many threads, timers, sockets and so on the process has. */
+  async resources(): Promise<Readonly<Record<string, number>>> {
+    return (await fetch(`http://127.0.0.1:${await this.#port()}/resources`)).json() as never
+  }
+
+  async post(id: string, path = '/'): Promise<number> {
+    const port = await this.#port()
     const body = JSON.stringify({ id, type: 'test.event', created_at: new Date().toISOString(), data: {} })
     const headers = {
       'content-type': 'application/json',
@@ -183,4 +193,72 @@ it('only receivers that the top level of a module creates are replaced, each by 
   const env = { ...process.env, NODE_ENV: '', NODE_OPTIONS: '' }
   const out = execFileSync(process.execPath, ['main.mjs'], { cwd: folder, env, encoding: 'utf8' })
   expect(out.trim().split('\n')).toEqual(['again:', 'loop', 'loop', 'both', 'both'])
+})
+
+/** Inboxes and stores, with what hangs on their receiver. */
+const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  'sqliteInbox and a dashboard': `
+import { dashboard } from '@ackhook/dashboard/node'
+import { sqliteInbox } from '@ackhook/sqlite'
+const options = { inbox: sqliteInbox('webhooks.db') }
+const attach = (receiver: any) => dashboard({ receiver, authorize: () => 'admin', allowedHosts: [] })`,
+  bullmqInbox: `
+import { bullmqInbox } from '@ackhook/bullmq'
+const options = { inbox: bullmqInbox({ connection: process.env['REDIS_URL']! }) }
+const attach = (receiver: any) => {}`,
+  'the memory inbox, with a redisStore on a client that is kept': `
+import { redisStore } from '@ackhook/redis'
+import { Redis } from 'ioredis'
+const kept = globalThis as { redis?: Redis }
+kept.redis ??= new Redis(process.env['REDIS_URL']!)
+const options = { store: redisStore(kept.redis) }
+const attach = (receiver: any) => {}`,
+}
+
+it.each(Object.keys(LEFT_BEHIND))('five edits leave no more threads, sockets and timers: %s', async name => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const app = new ViteApp(
+    `
+import { createReceiver } from '@ackhook/core'
+import { toNodeHandler } from '@ackhook/core/node'
+import { VERSION } from './version.ts'
+${LEFT_BEHIND[name]}
+const quiet = { info() {}, warn() {}, error() {} }
+const receiver = createReceiver({ secret: '${SECRET}', logger: quiet, ...options })
+receiver.on('*', event => console.log(\`run \${VERSION} \${event.id}\`))
+attach(receiver)
+export const handle = toNodeHandler(receiver)
+`,
+    { REDIS_URL: redis.url },
+  )
+  const edit = (version: number) =>
+    app.save(
+      'version.ts',
+      `export const VERSION = ${version}`,
+      () => app.count(new RegExp(`^run ${version} `)) > 0,
+    )
+  await edit(10)
+  const before = await app.resources()
+  for (let version = 11; version <= 15; version++) await edit(version)
+  // The last of the earlier receivers may still drain.
+  await vi.waitFor(async () => {
+    for (const [kind, count] of Object.entries(await app.resources()))
+      expect(count, kind).toBeLessThanOrEqual(before[kind] ?? 0)
+  })
+})
+
+it('events in memory are handled by the earlier code, with their retries', async () => {
+  const app = new ViteApp(
+    HOOKS.replace("inbox: sqliteInbox('webhooks.db')", '')
+      .replace('fails', 'done later')
+      .replace(
+        "if (event.id.includes('until-2') && VERSION === 1)",
+        "if (event.id.includes('until-2') && ++attempts < 40)",
+      )
+      .replace('const receiver', 'let attempts = 0\nconst receiver'),
+  )
+  expect(await app.post('evt_until-2_a')).toBe(202)
+  await app.save('version.ts', 'export const VERSION = 2', () => app.count(/^run 2 /) > 0)
+  await vi.waitFor(() => expect(app.count(/^run 1 evt_until-2_a/)).toBe(40))
 })
