@@ -45,7 +45,8 @@ export interface ReceiverOptions<
   readonly retry?: RetryOptions | undefined
   /**
    * Events handled at one time. Default 16. `0` with a durable inbox: this process only receives. An object such as
-   * `{ total: 16, perType: 4 }` shares the slots among types, namespaces or groups of your own.
+   * `{ total: 16, perType: 4 }` shares the slots among types, namespaces or groups of your own. Handlers that outlive
+   * `handlerTimeout` keep their slot until they end: let them heed their `signal`.
    */
   readonly concurrency?: number | ConcurrencyOptions | undefined
   /**
@@ -60,7 +61,11 @@ export interface ReceiverOptions<
    * runs while no other waits or runs. Default 64 MiB. At least `bodyLimit`. Durable inboxes ignore it.
    */
   readonly capacityBytes?: number | undefined
-  /** Time limit for the handlers of one event; beyond it the attempt fails. Default `'60s'`. */
+  /**
+   * Time limit for the handlers of one event; beyond it `signal` is aborted and the attempt fails. Default `'60s'`.
+   * Handlers that ignore their signal keep the event and its slot of `concurrency` until they end: for ten times as
+   * long, at least a minute and at most an hour.
+   */
   readonly handlerTimeout?: Duration | undefined
   /**
    * How long a durable inbox's events wait for the process that handles their type most specifically, after it was last

@@ -510,7 +510,26 @@ describe('handlers that outlive their time limit', () => {
     end()
     expect(await result).toMatchObject(FAILED)
     expect(logger.lines.filter(({ level }) => level === 'error')).toEqual([])
-    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(2)
+  })
+
+  it('keep their slot, which the log says after five seconds, with the remedy', async () => {
+    const { logger, end, result } = await overrun()
+    const overrunning = () => logger.lines.filter(({ fields }) => fields['code'] === 'handler_overrun')
+    await vi.advanceTimersByTimeAsync(4999)
+    expect(overrunning()).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(overrunning()).toMatchObject([
+      {
+        level: 'warn',
+        fields: { event: 'evt_1' },
+        message: expect.stringMatching(
+          /still run 5 s after .+ for 60 s at most, they keep their event and its slot of concurrency\. Pass signal/,
+        ),
+      },
+    ])
+    end()
+    await result
   })
 
   it('keep it for a minute at most, if that is longer than ten limits, and that is an error', async () => {

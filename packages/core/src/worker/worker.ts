@@ -79,6 +79,9 @@ class Running {
   }
 }
 
+/** Handlers that heed their signal have ended by then. */
+const NOTICED_MS = 5000
+
 class Worker {
   readonly #parts: WorkerParts
   readonly #notify: NotifyParts
@@ -90,8 +93,12 @@ class Worker {
   readonly #logUnhandled: (id: string, type: string) => void
   readonly #logReturned: (type: string, value: unknown) => void
   readonly #maxOverrunMs: number
+  readonly #reportTaken = onceAMinute((fields: object, more) => {
+    const message = `Handlers still run ${NOTICED_MS / 1000} s after their time limit${more}: they ignore their signal. As long as they run, for ${this.#maxOverrunMs / 1000} s at most, they keep their event and its slot of concurrency. Pass signal to what they wait for.`
+    this.#parts.logger.warn({ code: 'handler_overrun', ...fields }, message)
+  })
   readonly #reportOverrun = onceAMinute((fields: object, more) => {
-    const message = `Handlers still run ${this.#maxOverrunMs / 1000} s after their time limit${more}: they ignore their signal. The event is given away, and its next attempt may run beside them. Pass signal to what they wait for.`
+    const message = `Handlers still run ${this.#maxOverrunMs / 1000} s after their time limit${more}: they ignore their signal. The event and its slot of concurrency are given away: its next attempt and other events may run beside them. Pass signal to what they wait for.`
     this.#parts.logger.error({ code: 'handler_overrun', ...fields }, message)
   })
 
@@ -202,12 +209,15 @@ class Worker {
    * Bounded, and over at once if the inbox withdraws the attempt: a drain does not wait, and a lost lease is lost.
    */
   #settled({ delivery: { id, type }, attempt }: Running, working: Promise<unknown>): Promise<void> {
+    const fields = { event: id, type, attempt: attempt.number }
     return new Promise(resolve => {
+      const noticed = setTimeout(() => this.#reportTaken(type, fields), NOTICED_MS)
       const bound = setTimeout(() => {
-        this.#reportOverrun(type, { event: id, type, attempt: attempt.number })
+        this.#reportOverrun(type, fields)
         resolve()
       }, this.#maxOverrunMs)
       const end = (): void => {
+        clearTimeout(noticed)
         clearTimeout(bound)
         resolve()
       }
