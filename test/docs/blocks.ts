@@ -33,7 +33,14 @@ export function readyBlocks(): readonly Block[] {
   return allBlocks().filter(one => importedPackages(one.code).every(name => ready.includes(name)))
 }
 
-const ROOT_PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const ROOT_PAGES = [
+  'README.md',
+  'AGENTS.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'packages/core/skills/ackhook/SKILL.md',
+]
 
 export function documents(): readonly string[] {
   const inDocs = filesUnder(`${ROOT}docs`)
