@@ -106,7 +106,7 @@ const config: KnipConfig = {
       project: [
         '**/*.{ts,mjs}',
         '!packaging/fixtures/**',
-        '!frameworks/{cloudflare,nextjs,nitro,sveltekit,shutdown}/**',
+        '!frameworks/{cloudflare,nextjs,nextjs-dev,nitro,sveltekit,shutdown}/**',
       ],
       // For tests that are being written.
       // axe-core is put into a page as text, and the OTLP exporters are imported by a name from a table.

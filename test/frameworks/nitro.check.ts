@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,13 +10,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { type SqsServer, startSqs } from '../support/sqs.ts'
-import { type Manifest, ROOT } from '../support/workspace-packages.ts'
 import { SECRET } from './behavior.ts'
+import { installCopies } from './install-copies.ts'
 import { FOLDER } from './load.ts'
 
 /** Each version has a folder of its own: the app's `h3` is the one that the version uses. */
 const folderOf = (version: string) => `${FOLDER}nitro/${version}`
 const appsOf = (version: string) => `${folderOf(version)}/.apps`
+const PACKAGES = ['core', 'hono', 'sqlite', 'redis', 'bullmq', 'sqs']
+const PEERS = ['hono', 'ioredis', 'bullmq', '@aws-sdk/client-sqs']
 const PATIENT = { timeout: 30_000, interval: 50 }
 
 const outside = mkdtempSync(join(tmpdir(), 'ackhook-nitro-'))
@@ -25,7 +27,8 @@ let redis: RedisServer
 let sqs: SqsServer
 beforeAll(async () => {
   removeApps()
-  for (const version of Object.keys(VERSIONS)) installPackages(join(appsOf(version), 'node_modules'))
+  for (const version of Object.keys(VERSIONS))
+    installCopies(join(appsOf(version), 'node_modules'), PACKAGES, PEERS)
   redis = await startRedis()
   sqs = await startSqs()
 })
@@ -141,24 +144,6 @@ describe.each(Object.entries(VERSIONS))('a build of Nitro %s', (version, nitro) 
     else expect(printed).toMatch(refused)
   })
 })
-
-/** Nitro treats a package that is linked into the workspace as the app's own source, so these are copies. */
-function installPackages(modules: string): void {
-  const needs = new Set(['hono', 'ioredis', 'bullmq', '@aws-sdk/client-sqs'])
-  for (const name of ['core', 'hono', 'sqlite', 'redis', 'bullmq', 'sqs']) {
-    const source = join(ROOT, 'packages', name)
-    const target = join(modules, '@ackhook', name)
-    cpSync(join(source, 'dist'), join(target, 'dist'), { recursive: true })
-    cpSync(join(source, 'package.json'), join(target, 'package.json'))
-    const { dependencies } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Manifest
-    for (const needed of Object.keys(dependencies ?? {})) needs.add(needed)
-  }
-  // The folders above may have other versions.
-  for (const name of needs) {
-    mkdirSync(join(modules, name, '..'), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
-  }
-}
 
 function removeApps(): void {
   for (const version of Object.keys(VERSIONS)) rmSync(appsOf(version), { recursive: true, force: true })
