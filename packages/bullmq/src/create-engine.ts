@@ -1,10 +1,10 @@
-import { ConfigurationError } from '@ackhook/core'
+import { AckhookError, ConfigurationError } from '@ackhook/core'
 import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres/postgres-engine.ts'
 import { createRedisEngine } from './redis/redis-engine.ts'
-import { questionError } from './start-check.ts'
+import { startError } from './start-check.ts'
 
 /** Shorter than the caller's timeout. */
 const DEADLINE_MS = 4000
@@ -23,10 +23,14 @@ export async function createEngine({
     : createPostgresEngine({ queue, prefix, telemetry, limits, create }, connection))
   if (!create) {
     try {
-      await withDeadline(requireQueue(engine, prefix), { operation: 'opening', ms: DEADLINE_MS })
+      const found = requireQueue(engine, prefix)
+      await withDeadline(engine.refused === undefined ? found : Promise.race([found, engine.refused]), {
+        operation: 'opening',
+        ms: DEADLINE_MS,
+      })
     } catch (error) {
       void engine.disconnect()
-      throw questionError(error, engine)
+      throw error instanceof AckhookError ? error : startError(engine.reasonOf(error))
     }
   }
   return engine

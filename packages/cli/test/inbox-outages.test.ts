@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
-import { checkPostgres, checkRedis, reasonOf } from '../src/inbox/check-server.ts'
-import { openInbox } from '../src/inbox/open-inbox.ts'
+import { reasonOf } from '../src/inbox/with-inbox.ts'
 import { canBeBound, runProcess } from './cli-process.ts'
 import { runCli } from './run-cli.ts'
 
@@ -68,40 +67,49 @@ describe('Redis', () => {
 
   test.each(['redis', 'postgres'])('a dead server of %s is reported within two seconds', async kind => {
     const dead = `${kind}://127.0.0.1:${await freePort()}`
-    const attempt = () => openInbox({ [kind]: dead }, import.meta.dirname)
+    const attempt = () => failureOf('list', `--${kind}`, dead)
     // The first command also loads the inbox.
-    await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
+    expect(await attempt()).toMatch(/ECONNREFUSED/)
     const begun = performance.now()
-    await expect(attempt()).rejects.toThrow(/ECONNREFUSED/)
+    expect(await attempt()).toMatch(/ECONNREFUSED/)
     expect(performance.now() - begun).toBeLessThan(2000)
   })
 })
 
 test.each([
-  ['redis', checkRedis],
-  ['postgres', checkPostgres],
+  [
+    'redis',
+    'redis',
+    /no connection to 127\.0\.0\.1:\d+ \(Socket timeout.* in 3000ms\): check that the server runs/,
+  ],
+  [
+    'redis with TLS',
+    'rediss',
+    /no connection to 127\.0\.0\.1:\d+ \(connect ETIMEDOUT\): .*TLS only if the server/,
+  ],
+  [
+    'postgres',
+    'postgres',
+    /no connection to 127\.0\.0\.1:\d+ \(opening did not respond within 4000 ms\): check/,
+  ],
 ])(
-  'a %s server that accepts connections but never replies is reported with the time limit',
-  async (kind, check) => {
+  'a %s server that accepts connections but never replies is reported in seconds',
+  async (kind, scheme, said) => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     const sockets = new Set<Socket>()
     silent.on('connection', socket => sockets.add(socket))
-    await expect(check(`${kind}://127.0.0.1:${port}`)).rejects.toThrow(
-      /\(the server did not respond within 1200 ms\): check that the server runs/,
-    )
+    const flag = kind === 'postgres' ? '--postgres' : '--redis'
+    expect(await failureOf('list', flag, `${scheme}://127.0.0.1:${port}`)).toMatch(said)
     for (const socket of sockets) socket.destroy()
     silent.close()
   },
 )
 
-test.each([
-  ['redis:///tmp/redis.sock', checkRedis],
-  ['postgres:///app?host=/var/run/postgresql', checkPostgres],
-  ['nonsense', checkRedis],
-])('%s is left to the inbox', async (url, check) => {
-  await check(url)
+test('a socket file that does not exist is named by the reason', async () => {
+  const address = 'postgres:///app?host=/tmp/ackhook-none'
+  expect(await failureOf('list', '--postgres', address)).toMatch(/ENOENT .*\/tmp\/ackhook-none/)
 })
 
 test('the first reason for a host with several addresses is shown, and the cause of a timeout', () => {

@@ -105,7 +105,8 @@ export interface Engine {
   /** Resolves when the server is reached. Present only if BullMQ creates its tables at start, which takes longer. */
   readonly migrating?: Promise<unknown>
   /**
-   * Rejects if the server refuses the client for good, as with a wrong password. Present only if a client would retry.
+   * Rejects if the server refuses the client for good, as with a wrong password, and for a tool, which creates nothing,
+   * if it cannot be reached. Present only if a client would retry.
    */
   readonly refused?: Promise<never> | undefined
   /**

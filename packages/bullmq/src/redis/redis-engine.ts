@@ -64,7 +64,7 @@ export async function createRedisEngine(
   connection: string | RedisOptions | RedisConnectionClient,
 ): Promise<Engine> {
   const connect = await connector(connection)
-  const deliveries = new Deliveries(connect(FOR_DELIVERIES))
+  const deliveries = new Deliveries(connect(FOR_DELIVERIES), settings.create)
   const create = (index: number) =>
     new RedisEngine({ ...settings, ...numberedQueue(settings, index + 1) }, connect, deliveries)
   return new ManyQueues(queues, create, new RedisQueueRecord(deliveries.client, settings))
@@ -76,15 +76,19 @@ class Deliveries {
   readonly reason: ConnectionReason
   readonly refused: Promise<never>
 
-  constructor(client: RedisConnectionClient) {
+  /** A tool, which creates nothing, does not wait for a server: the first failed attempt to connect is its answer. */
+  constructor(client: RedisConnectionClient, create: boolean) {
     this.client = client
     this.reason = new ConnectionReason(client)
     this.refused = new Promise((_, reject) => {
+      const giveUp = () => reject(this.reason.of(new Error('Connection is closed.')))
       client.on?.('error', (error: Error) => {
         if (REFUSED.test(error.message)) reject(error)
+        else if (!create) giveUp()
       })
+      if (!create) client.on?.('close', giveUp)
     })
-    // Only a start waits for this.
+    // Only a start and an opening wait for this.
     this.refused.catch(() => {})
   }
 }

@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import type { Inbox } from '@ackhook/core'
 import { loadFromProject } from '../command/load-from-project.ts'
 import { UsageError } from '../command/usage-error.ts'
-import { checkPostgres, checkRedis } from './check-server.ts'
 import type { InboxFlags } from './inbox-flags.ts'
 
 /** Opens the inbox given by the flags. The caller closes it. */
@@ -24,9 +23,6 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
     const sqliteInbox = await loadFromProject<InboxFactory>('@ackhook/sqlite', 'sqliteInbox', cwd)
     return sqliteInbox({ path, create })
   }
-  const reached = redis === undefined ? checkPostgres(postgres ?? '') : checkRedis(redis)
-  // Awaited later, so that it runs while the inbox is loaded.
-  reached.catch(() => {})
   const bullmqInbox = await loadFromProject<InboxFactory>('@ackhook/bullmq', 'bullmqInbox', cwd)
   const place =
     redis === undefined
@@ -36,9 +32,7 @@ export const openInbox: OpenInbox = async (flags, cwd) => {
           ...(prefix !== undefined && { prefix }),
         }
   // The inbox connects on first use, but checks its options now.
-  const inbox = bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create })
-  await reached
-  return inbox
+  return bullmqInbox({ ...place, ...(queue !== undefined && { queue }), create })
 }
 
 /** Creates a client that never connects itself: the inbox duplicates it for its own connections. */
