@@ -48,14 +48,11 @@ class BatchTransaction {
   }
 
   needsTransaction(): boolean {
+    const writes = ({ arrivals, settlements, queries }: Batch): boolean =>
+      arrivals.length + settlements.length > 0 || queries.some(isWrite)
+    if (this.#batches.some(writes)) return true
     this.#readPauses()
-    return (
-      this.#batches.some(
-        ({ arrivals, settlements, queries }) =>
-          arrivals.length + settlements.length > 0 || queries.some(isWrite),
-      ) ||
-      (this.#mayTake && this.#connection.take.isDue(this.#policy, this.#paused, this.#now))
-    )
+    return this.#wanted > 0 && this.#connection.take.isDue(this.#policy, this.#paused, this.#now)
   }
 
   /** Takes no row: without the lock of a transaction another process could take it too. */
@@ -97,7 +94,7 @@ class BatchTransaction {
 
   #take(arrivals: ReadonlyMap<string, number>): void {
     const free = this.#wanted - this.#taken.length
-    if (free <= 0 || this.#paused.coversAll) return
+    if (free <= 0) return
     const context = {
       arrivals,
       policy: this.#policy,

@@ -183,6 +183,23 @@ describe('retries', () => {
   })
 })
 
+it('counts what a dead process ran as waiting while all is paused', () => {
+  const [one, other] = [new Process(), new Process()]
+  one.accept('p')
+  one.take(1)
+  one.end()
+  const database = new DatabaseSync(join(folder, 'inbox.db'))
+  // Does what `endOrphanedLeases` does at the start of a process.
+  database.exec('UPDATE ackhook_events SET token = NULL WHERE state = 1')
+  database.close()
+  other.ask({ kind: 'pause', type: undefined })
+  expect(other.take(1)).toBe('')
+  expect(other.ask({ kind: 'stats' })).toMatchObject({ pending: 1, active: 0, paused: true })
+  other.ask({ kind: 'resume', type: undefined })
+  expect(other.take(1)).toBe('p')
+  other.end()
+})
+
 describe('a pause of one type', () => {
   it('sets its rows aside, which stay pending, and lets them go on afterwards', () => {
     const one = new Process()

@@ -89,8 +89,9 @@ export class Take {
 
   /** Returns whether {@link rows} would return or change any row. Only reads. */
   isDue({ leaseMs }: StoragePolicy, paused: Paused, now: number): boolean {
+    if (this.#expired.hasAny(leaseMs)) return true
+    if (paused.coversAll) return false
     return (
-      this.#expired.hasAny(leaseMs) ||
       this.#plain.isDue(now) ||
       this.#isClockSetBack.get(now) !== undefined ||
       this.#typeToUnpark(paused) !== undefined
@@ -99,7 +100,9 @@ export class Take {
 
   rows(limit: number, context: TakeContext): Taken[] {
     const { policy, paused, now } = context
+    // Also while all is paused: what a dead process ran waits, and counts as waiting.
     for (const lease of this.#expired.drain(policy.leaseMs)) this.#putBackExpired(lease, policy, now)
+    if (paused.coversAll) return []
     // Bounds each wait to twice its delay, however far the clock is set back.
     this.#waitFromNow.run(now, now, MAX_CHANGED)
     this.#isCut = false
