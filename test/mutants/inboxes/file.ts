@@ -117,6 +117,25 @@ export const mutants: Mutants = [
     },
   ),
   fileMutant(
+    'claim-stranded',
+    {
+      wrong: 'claims an id before it stores the event, and keeps the claim after a crash',
+      caughtBy: 'crash-claim',
+    },
+    class extends FileInbox {
+      protected override async store(delivery: Delivery): Promise<AcceptResult> {
+        const { key } = delivery
+        if (this.find(key) !== undefined) return super.store(delivery)
+        const until = Date.now() + 60_000
+        await this.commit(acceptedLine(delivery, Date.now()), { is: 'done', key, until })
+        this.rows.delete(key)
+        // As a second call of a store takes: a crash here leaves an id that nobody will handle.
+        await new Promise(resolve => setTimeout(resolve, 2))
+        return super.store(delivery)
+      }
+    },
+  ),
+  fileMutant(
     'running-lost',
     { wrong: 'forgets running events in a crash', caughtBy: 'crash-running' },
     class extends FileInbox {

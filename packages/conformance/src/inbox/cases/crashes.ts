@@ -8,6 +8,8 @@ import type { InboxCase } from '../target.ts'
 const NEEDS = ['crash', 'survives'] as const
 /** Consecutive crashes after which an event is abandoned. */
 const MAX_CRASHES = 5
+/** Moments of an acceptance at which a case kills the process. */
+const CLAIM_MOMENTS = 3
 
 /** Cases about crashes. No event that got a 2xx may be lost. */
 export const crashCases: readonly InboxCase[] = [
@@ -140,6 +142,37 @@ export const crashCases: readonly InboxCase[] = [
         const { outcome } = await receiving.accept(delivery)
         const expected = accepted.includes(delivery) ? ['duplicate'] : ['accepted', 'duplicate']
         expectThat(expected.includes(outcome), `the result for a redelivery after the crash was ${outcome}`)
+      }
+      await receiving.inbox.close(1000)
+      await expectRuns(await start(), deliveries)
+    },
+    NEEDS,
+  ),
+
+  inboxCase(
+    'crash-claim',
+    'an event whose acceptance a crash cut short, at any moment, runs once it is delivered again',
+    async ({ startMortal, start }) => {
+      const deliveries: Delivery[] = []
+      for (let moment = 0; moment < CLAIM_MOMENTS; moment++) {
+        const mortal = await startMortal({ concurrency: 0 })
+        const [first, second, third] = [makeDelivery(), makeDelivery(), makeDelivery()] as const
+        deliveries.push(first, second, third)
+        // The first acceptance may open what later ones find open.
+        await mortal.accept(first)
+        const startedAt = performance.now()
+        await mortal.accept(second)
+        const tookMs = performance.now() - startedAt
+        const answer = mortal.accept(third)
+        await pause((tookMs * (moment + 0.5)) / CLAIM_MOMENTS)
+        await mortal.kill()
+        await answer.catch(() => {})
+      }
+      const receiving = await start({ concurrency: 0 })
+      for (const delivery of deliveries) {
+        const isTaken = async () =>
+          ['accepted', 'duplicate'].includes((await receiving.accept(delivery)).outcome)
+        await until(isTaken, 'a redelivery is accepted')
       }
       await receiving.inbox.close(1000)
       await expectRuns(await start(), deliveries)
