@@ -15,14 +15,12 @@ type Members = Readonly<Record<string, number>>
 const TAKES: Members = { moveToActive: 2, moveToCompleted: 5, moveToFailed: 6 }
 /** Position of the worker's token among their arguments. */
 const TOKEN_AT = { moveToActive: 0, moveToCompleted: 3, moveToFailed: 3, moveToDelayed: 3 }
-const SHARED: Members = { ...TAKES, moveJobFromActiveToWait: 1 }
 
 export interface RedisBackend {
   /** Runs each of BullMQ's scripts. */
   execCommand(client: unknown, command: string, args: unknown[]): Promise<unknown>
-  moveJobFromActiveToWait(jobId: string, token: string): Promise<unknown>
 }
-const REDIS: Members = { ...SHARED, moveToDelayed: 3, execCommand: 3 }
+const REDIS: Members = { ...TAKES, moveToDelayed: 3, execCommand: 3 }
 
 export interface PostgresBackend {
   /** Runs each of BullMQ's commands, which are files of SQL. */
@@ -32,7 +30,6 @@ export interface PostgresBackend {
   /** Adds a job. Traced adds call this. */
   addJob: unknown
   moveStalledJobsToWait: unknown
-  extendLocks: unknown
   /** Waits on the connection that listens for new jobs. */
   waitForJob(timeoutS: number): Promise<unknown>
   readonly connection: {
@@ -49,13 +46,12 @@ export interface ListenClient {
 }
 
 const POSTGRES: Members = {
-  ...SHARED,
+  ...TAKES,
   moveToDelayed: 5,
   run: 2,
   query: 2,
   addJob: 2,
   moveStalledJobsToWait: 0,
-  extendLocks: 3,
   waitForJob: 1,
 }
 const POSTGRES_CONNECTION: Members = { getListenClient: 0, waitUntilReady: 0 }

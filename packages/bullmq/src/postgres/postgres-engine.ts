@@ -328,11 +328,11 @@ class PostgresEngine implements QueueEngine {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
       return rows.map(row => String(row['id']))
     }
-    backend.extendLocks = async (jobIds, tokens, ms) => {
-      const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.name, jobIds, tokens, Math.ceil(ms)])
-      return rows.map(row => String(row['id']))
-    }
     return Object.assign(worker, {
+      extendJobLocks: async (jobIds: string[], tokens: string[], ms: number) => {
+        const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.name, jobIds, tokens, Math.ceil(ms)])
+        return rows.map(row => String(row['id']))
+      },
       setConcurrency: (concurrency: number) => {
         worker.concurrency = concurrency
       },

@@ -324,7 +324,8 @@ class RedisEngine implements QueueEngine {
       resetCrashCount: async (jobId: string) => connection['eval'](RESET_CRASH_COUNT, 1, this.#key(jobId)),
       release: async (token: string) => {
         const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
-        if (jobId !== null) await backend.moveJobFromActiveToWait(String(jobId), token)
+        const job = jobId === null ? undefined : await this.#queue.getJob(String(jobId))
+        await job?.moveToWait(token)
       },
     })
   }

@@ -1,0 +1,55 @@
+/**
+ * Tries a BullMQ that this package does not allow yet: `npm run test:next --workspace @ackhook/bullmq` takes the next minor
+ * version, `-- 6.5` another one. It is installed into a temporary folder, in which the members that BullMQ does not
+ * publish are checked, and the inbox suite on Redis runs. Exits with 1 if anything fails.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const REDIRECT = new URL('./redirect.mjs', import.meta.url)
+const TESTS = ['src/engine/bullmq-internals.test.ts', 'test/inbox-suite-redis.test.ts']
+
+const { peerDependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const [major, minor] = peerDependencies.bullmq.replace('~', '').split('.').map(Number)
+const wanted = process.argv[2] === undefined ? `>=${major}.${minor + 1}.0` : `~${process.argv[2]}.0`
+
+if (found(wanted) === undefined) {
+  console.log(`There is no bullmq ${wanted} yet.`)
+  process.exit(0)
+}
+const folder = mkdtempSync(join(tmpdir(), 'ackhook-next-bullmq-'))
+try {
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  const install = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `bullmq@${wanted}`]
+  execFileSync('npm', install, { cwd: folder, stdio: 'inherit' })
+  const installed = JSON.parse(readFileSync(join(folder, 'node_modules/bullmq/package.json'), 'utf8'))
+  console.log(`Trying bullmq ${installed.version}.`)
+  process.exitCode = runTests() ? 0 : 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Returns the versions of BullMQ in this range, if there are any. */
+function found(range) {
+  const { stdout } = spawnSync('npm', ['view', `bullmq@${range}`, 'version', '--json'], { encoding: 'utf8' })
+  return stdout.trim() === '' || stdout.includes('"error"') ? undefined : stdout
+}
+
+/** Every process of the tests, also those that they start, imports the BullMQ in the folder. */
+function runTests() {
+  const files = TESTS.map(name => `packages/bullmq/${name}`)
+  const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...files], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      NODE_OPTIONS: `--import ${REDIRECT.href}`,
+      NEXT_BULLMQ: pathToFileURL(join(folder, 'node_modules/bullmq/')).href,
+    },
+  })
+  return status === 0
+}
