@@ -77,7 +77,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     retention: ['engine'],
     accepting: ['engine', 'retention'],
     processing: ['engine'],
-    '.': ['engine', 'queues', 'redis', 'postgres', 'retention', 'accepting', 'processing'],
+    operating: ['engine', 'processing'],
+    '.': ['engine', 'queues', 'redis', 'postgres', 'retention', 'accepting', 'processing', 'operating'],
   },
   // `#page` is the output of `ui/`.
   dashboard: {

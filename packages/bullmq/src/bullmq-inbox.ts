@@ -19,24 +19,23 @@ import {
   withDeadline,
 } from '@ackhook/core/spi'
 import { Acceptor } from './accepting/acceptor.ts'
-import { askEngine } from './ask-engine.ts'
-import { BROWSING, browse } from './browse.ts'
 import { cliPlace } from './cli-place.ts'
 import { createEngine } from './create-engine.ts'
-import { createDeadLetters } from './dead-letters.ts'
 import type { Engine } from './engine/engine.ts'
 import type { InboxView } from './engine/event-board.ts'
 import { jobIdOf } from './engine/event-job.ts'
-import { createHandling, PauseWatch } from './handling.ts'
-import { NoticeWatch } from './notice-watch.ts'
+import { askEngine, checkStart, startError, startWhenReady } from './engine/reaching.ts'
+import { BROWSING, browse } from './operating/browse.ts'
+import { createDeadLetters } from './operating/dead-letters.ts'
+import { createHandling, PauseWatch } from './operating/handling.ts'
+import { NoticeWatch } from './operating/notice-watch.ts'
+import { QueueWatch } from './operating/queue-watch.ts'
+import { Stats } from './operating/stats.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
-import { QueueWorkers } from './processing/queue-workers.ts'
-import { QueueWatch } from './queues/queue-watch.ts'
+import { WorkShare } from './processing/work-share.ts'
 import { Pruner } from './retention/pruner.ts'
-import { checkStart, startError, startWhenReady } from './start-check.ts'
-import { Stats } from './stats.ts'
 
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
 const RETRY = { attempts: 8, minDelayMs: 10_000, maxDelayMs: 43_200_000, factor: 5 }
@@ -94,7 +93,7 @@ class BullmqInbox {
   #engine: Engine | undefined
   /** Counts of `#engine`. */
   #stats: Stats | undefined
-  #worker: QueueWorkers | undefined
+  #worker: WorkShare | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
@@ -224,7 +223,7 @@ class BullmqInbox {
     const onError = (error: Error) => pruner.relieve(error)
     const { limits, limiter } = this.#options
     if (policy.concurrency > 0)
-      this.#worker ??= new QueueWorkers(engine, work, policy, { limits, limiter, minutes, onError })
+      this.#worker ??= new WorkShare(engine, work, policy, { limits, limiter, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 

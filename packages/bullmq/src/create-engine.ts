@@ -1,10 +1,10 @@
 import { AckhookError, ConfigurationError } from '@ackhook/core'
 import { withDeadline } from '@ackhook/core/spi'
 import type { Engine } from './engine/engine.ts'
+import { startError } from './engine/reaching.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres/postgres-engine.ts'
 import { createRedisEngine } from './redis/redis-engine.ts'
-import { startError } from './start-check.ts'
 
 /** Shorter than the caller's timeout. */
 const DEADLINE_MS = 4000

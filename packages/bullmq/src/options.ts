@@ -2,7 +2,7 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 import { type LeaseLimits, limitsOf } from './engine/lease-limits.ts'
-import { MAX_QUEUES } from './queues/queue-record.ts'
+import { MAX_QUEUES } from './queues/place-of.ts'
 
 /** A `pg` pool, recognized by properties that options lack: its own type and BullMQ's are incompatible. */
 export interface PostgresPool {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createEngine } from '../src/create-engine.ts'
+import { QueueWatch } from '../src/operating/queue-watch.ts'
 import { resolveOptions } from '../src/options.ts'
-import { QueueWatch } from '../src/queues/queue-watch.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 

@@ -1,6 +1,7 @@
 import type { Delivery } from '@ackhook/core'
 import { eventKey } from '@ackhook/core/spi'
-import type { StoredJob } from './event-job.ts'
+import { readDelivery, type StoredJob } from './event-job.ts'
+import type { ListedJob } from './job-list.ts'
 
 /** Holds text that is not JSON in place of a job's data. */
 const RAW = 'ackhookRaw'
@@ -32,4 +33,30 @@ export async function unreadableDelivery(
 
 export function unreadableReason(jobId: string, queue: string): string {
   return `Job ${jobId} of queue '${queue}' cannot be read as an Ackhook delivery. Another producer added it (give the inbox a queue of its own), its data was changed or lost, or a later version wrote it.`
+}
+
+export interface ListedDelivery {
+  readonly delivery: Delivery
+  readonly isReadable: boolean
+  /** Reason why the job failed, or why it cannot be read. */
+  readonly reason: string | undefined
+}
+
+/** Job as shown on a page: its delivery, or the stored data if that is not a delivery. */
+export async function deliveryOf(job: ListedJob, queueName: string): Promise<ListedDelivery> {
+  const { id, name, data = '', addedAt, failedReason, queue = queueName } = job
+  const delivery = readDelivery({ id, name, data: parsed(data) })
+  // BullMQ stores an empty string if there is no reason.
+  const reason = failedReason || undefined
+  if (delivery !== undefined) return { delivery, isReadable: true, reason }
+  const shown = await unreadableDelivery({ id, name }, data, addedAt)
+  return { delivery: shown, isReadable: false, reason: reason ?? unreadableReason(id, queue) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -25,19 +25,17 @@ import {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
-import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { workerOptionsOf } from '../engine/lease-limits.ts'
 import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
+import { firstCause } from '../engine/reaching.ts'
+import { leaveConnections, lockByServerClock, retryDeadlocks, retryingDeadlocks } from './backend-patches.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
-import { leaveConnections } from './leave-connections.ts'
-import { lockByServerClock } from './lock-by-server-clock.ts'
+import { PoolListeners, StuckConnects, watchListener } from './connections.ts'
 import { postgresNotices } from './notices.ts'
 import { CREATE_ORDER, ISOLATION, ORDER_IS_MISSING } from './order-tables.ts'
-import { PoolListeners } from './pool-listeners.ts'
 import { PostgresBoard } from './postgres-board.ts'
 import { findJob, listJobs } from './postgres-job-list.ts'
-import { retryDeadlocks, retryingDeadlocks } from './retry-deadlocks.ts'
 import {
   ACCEPT,
   COUNT_UNFINISHED,
@@ -63,10 +61,8 @@ import {
   REQUEUE_MANY,
   RESET_CRASH_COUNT,
 } from './statements.ts'
-import { StuckConnects } from './stuck-connects.ts'
 import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
 import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
-import { watchListener } from './watch-listener.ts'
 
 const { Queue, Worker } = withBackend(createPostgresBackend)
 type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>

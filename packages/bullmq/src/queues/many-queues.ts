@@ -5,8 +5,8 @@ import type { NewJob } from '../engine/event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import type { QueuePause } from '../engine/queue-pause.ts'
 import { mergeLists } from './merge-lists.ts'
+import type { QueueRecord } from './place-of.ts'
 import { placeOf } from './place-of.ts'
-import type { QueueRecord } from './queue-record.ts'
 
 /** Longest time until a process notices that another one uses a new number of queues. */
 const REFRESH_MS = 5000

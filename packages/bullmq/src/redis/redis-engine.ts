@@ -16,19 +16,18 @@ import type {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
-import { firstCause } from '../engine/first-cause.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
 import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
+import { firstCause } from '../engine/reaching.ts'
 import { ManyQueues } from '../queues/many-queues.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
-import { numberedQueue } from './numbered-queue.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
-import { RedisQueueRecord } from './redis-queue-record.ts'
+import { numberedQueue, RedisQueueRecord } from './redis-queue-record.ts'
 import {
   DISCARD,
   EXTEND_LOCKS,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { numberedQueue } from './numbered-queue.ts'
+import { numberedQueue } from './redis-queue-record.ts'
 
 test.each([
   [

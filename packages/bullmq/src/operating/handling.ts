@@ -1,7 +1,7 @@
 import { ConfigurationError, type HandlingControl } from '@ackhook/core'
 import { PauseLog, type ProcessingPolicy, pausedType } from '@ackhook/core/spi'
-import type { Engine } from './engine/engine.ts'
-import type { InboxView } from './engine/event-board.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { InboxView } from '../engine/event-board.ts'
 
 const CANNOT_PAUSE_TYPES =
   'BullMQ pauses a whole queue: its workers take the next event, whatever its type. Pause all events, or give this type a receiver and a queue of its own'

@@ -1,7 +1,7 @@
 import { AckhookError } from '@ackhook/core'
 import { withAdvice } from '@ackhook/core/advice'
-import { describeError } from '@ackhook/core/spi'
-import type { Engine, PreparePolicy } from './engine/engine.ts'
+import { describeError, withDeadline } from '@ackhook/core/spi'
+import type { Engine, PreparePolicy } from './engine.ts'
 
 const RETRY_MS = 50
 /** Pause before a new attempt to reach a server that was not ready. */
@@ -102,4 +102,42 @@ function fixOf(cause: unknown): string | undefined {
     return 'check that it runs and that the option `postgres` points to it; if so, update `pg`: versions before 8.3.3 may fail to connect'
   }
   return undefined
+}
+
+/**
+ * Sends an operator's or a tool's query once the engine is connected: on Redis, an earlier call fails at once, as
+ * deliveries should. Rejects with the reason, within a deadline.
+ */
+export async function askEngine<T>(
+  openEngine: () => Promise<Engine>,
+  question: (engine: Engine) => Promise<T>,
+  deadline: { readonly operation: string; readonly ms: number },
+): Promise<T> {
+  let engine: Engine | undefined
+  const answered = openEngine().then(async opened => {
+    // Kept even if it never connects: it can report why.
+    engine = opened
+    await opened.ready()
+    return question(opened)
+  })
+  try {
+    return await withDeadline(answered, deadline)
+  } catch (error) {
+    throw questionError(error, engine)
+  }
+}
+
+/**
+ * Returns the error behind one without a message: Node tries every address of a name, and reports an empty
+ * `AggregateError` if none responds.
+ */
+export function firstCause(error: unknown): unknown {
+  let found = error
+  for (let depth = 0; depth < 5; depth++) {
+    const { message, errors, cause } = Object(found) as Partial<AggregateError>
+    const next: unknown = errors?.[0] ?? cause
+    if (message || next === undefined) break
+    found = next
+  }
+  return found
 }

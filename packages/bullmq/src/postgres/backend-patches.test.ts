@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { leaveConnections } from './leave-connections.ts'
+import { leaveConnections } from './backend-patches.ts'
 
 function aBackend(most: number) {
   const under: { command: string; end: (error?: Error) => void }[] = []

@@ -1,11 +1,11 @@
 import type { DeadLetter, ListOptions } from '@ackhook/core'
 import type { DeadLetterStore } from '@ackhook/core/spi'
-import { askEngine } from './ask-engine.ts'
-import type { Engine } from './engine/engine.ts'
-import { jobIdOf } from './engine/event-job.ts'
-import { cursorOf, type FoundJob, type ListedJob, type Position, parseCursor } from './engine/job-list.ts'
-import { deliveryOf } from './engine/listed-delivery.ts'
-import { NO_REASON } from './processing/job-errors.ts'
+import type { Engine } from '../engine/engine.ts'
+import { jobIdOf } from '../engine/event-job.ts'
+import { cursorOf, type FoundJob, type ListedJob, type Position, parseCursor } from '../engine/job-list.ts'
+import { askEngine } from '../engine/reaching.ts'
+import { deliveryOf } from '../engine/unreadable-job.ts'
+import { NO_REASON } from '../processing/job-errors.ts'
 
 const DEADLINE_MS = 5000
 const MAX_LISTED = 1_000_000

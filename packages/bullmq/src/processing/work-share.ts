@@ -4,7 +4,7 @@ import { InboxWorker, type InboxWorkerOptions } from './inbox-worker.ts'
 import { OutageLog } from './outage-log.ts'
 import { Slots } from './slots.ts'
 
-export type QueueWorkersOptions = Pick<InboxWorkerOptions, 'limits' | 'minutes' | 'onError'> & {
+export type WorkShareOptions = Pick<InboxWorkerOptions, 'limits' | 'minutes' | 'onError'> & {
   readonly limiter: { readonly max: number; readonly duration: number } | undefined
 }
 
@@ -21,18 +21,18 @@ interface Member {
  * it may. A worker without a job always waits for one. So with several queues a process takes at most as many surplus
  * jobs as there are queues, and these wait for a slot.
  */
-export class QueueWorkers {
+export class WorkShare {
   readonly #engine: Engine
   readonly #work: ProcessEvent
   readonly #policy: ProcessingPolicy
-  readonly #options: QueueWorkersOptions
+  readonly #options: WorkShareOptions
   readonly #outages: OutageLog
   readonly #slots: Slots
   readonly #members = new Map<QueueEngine, Member>()
   #taken = 0
   #draining = false
 
-  constructor(engine: Engine, work: ProcessEvent, policy: ProcessingPolicy, options: QueueWorkersOptions) {
+  constructor(engine: Engine, work: ProcessEvent, policy: ProcessingPolicy, options: WorkShareOptions) {
     this.#engine = engine
     this.#work = work
     this.#policy = policy

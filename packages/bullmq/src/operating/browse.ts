@@ -1,10 +1,10 @@
 import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi'
-import { askEngine } from './ask-engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { jobIdOf } from '../engine/event-job.ts'
+import { cursorOf, type JobQuery, type ListedJob, parseCursor } from '../engine/job-list.ts'
+import { askEngine } from '../engine/reaching.ts'
+import { deliveryOf } from '../engine/unreadable-job.ts'
 import { findDead } from './dead-letters.ts'
-import type { Engine } from './engine/engine.ts'
-import { jobIdOf } from './engine/event-job.ts'
-import { cursorOf, type JobQuery, type ListedJob, parseCursor } from './engine/job-list.ts'
-import { deliveryOf } from './engine/listed-delivery.ts'
 
 const DEADLINE_MS = 5000
 /** States that BullMQ has an index for. Redis has none for waiting events and finds only a single one, by its key. */

@@ -1,6 +1,6 @@
 import type { InboxStats } from '@ackhook/core'
 import { withDeadline } from '@ackhook/core/spi'
-import type { Engine } from './engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 
 const DEADLINE_MS = 5000
 /** Number of events from which a count slower than `QUICK_MS` is not repeated for every query. */

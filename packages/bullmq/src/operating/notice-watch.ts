@@ -1,5 +1,5 @@
 import type { ProcessingPolicy } from '@ackhook/core/spi'
-import type { Engine } from './engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 
 const PERIOD_MS = 60_000
 

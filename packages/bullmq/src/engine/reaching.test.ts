@@ -1,6 +1,6 @@
 import { AckhookError } from '@ackhook/core'
 import { expect, it, test, vi } from 'vitest'
-import { startError, startWhenReady } from './start-check.ts'
+import { startError, startWhenReady } from './reaching.ts'
 
 it('a connection timeout, which an old pg reports for every server, suggests an update of pg', () => {
   const error = startError(new Error('Connection terminated due to connection timeout'))
