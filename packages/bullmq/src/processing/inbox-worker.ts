@@ -124,12 +124,19 @@ export class InboxWorker {
     return this.#worker.waitUntilReady()
   }
 
-  /** Stops taking jobs, waits for running ones, then returns the rest to the queue. */
-  async drain(timeoutMs: number): Promise<void> {
+  /**
+   * Stops taking jobs, waits for running ones, then returns the rest to the queue. `onOver` is called when none runs any
+   * more, or those that do have been withdrawn.
+   */
+  async drain(timeoutMs: number, onOver: () => void): Promise<void> {
     const closed = this.#worker.close()
-    if (!(await settlesWithin(closed, timeoutMs))) {
+    const isClosed = await settlesWithin(closed, timeoutMs)
+    if (!isClosed) {
       this.#givingBack = true
       this.#taken.abortAll(ABORT.drained)
+    }
+    onOver()
+    if (!isClosed) {
       await settlesWithin(closed, GRACE_MS)
       // Report these now: the process may end right after its drain, and a hanging server never refuses a record.
       this.#taken.loseEnds(ABORT.drained())

@@ -50,11 +50,14 @@ export class WorkShare {
   /** Stops taking jobs, waits for running ones, then returns the rest to the queue. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true
-    const drained = Promise.all(this.#workers().map(worker => worker.drain(timeoutMs)))
-    // Fires after the workers' own timers, which withdraw the attempts that wait for a slot.
-    const timer = setTimeout(() => this.#slots.open(), timeoutMs)
-    await drained
-    clearTimeout(timer)
+    const workers = this.#workers()
+    let taking = workers.length
+    // Once every worker has withdrawn its attempts, those that wait for a slot have nothing to wait for.
+    const onOver = (): void => {
+      taking--
+      if (taking === 0) this.#slots.open()
+    }
+    await Promise.all(workers.map(worker => worker.drain(timeoutMs, onOver)))
   }
 
   #workers(): readonly InboxWorker[] {
