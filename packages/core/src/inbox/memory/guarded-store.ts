@@ -10,6 +10,9 @@ import type {
   StoreNotice,
 } from '../dedupe-store.ts'
 
+/** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
+export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'countsRuns' | 'extend'>>
+
 const DEADLINE_MS = 1000
 /** Deadline of `start`, because a store may have to connect first. */
 const START_MS = 3000

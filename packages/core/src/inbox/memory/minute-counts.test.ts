@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { settle } from '../../../../../test/support/memory-inbox.ts'
 import { watch } from '../../../../../test/support/receiving.ts'
 import { NonRetryableError } from '../../errors/errors.ts'
-import { MinuteCounts } from './completion.ts'
 import { memoryInbox } from './memory-inbox.ts'
+import { MinuteCounts } from './minute-counts.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 60_000 * 30_000_000 })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Claim, CompleteOptions, StoreNotice } from '../dedupe-store.ts'
-import type { InboxStore } from './state.ts'
+import type { InboxStore } from './guarded-store.ts'
 
 /**
  * Half the capacity of a V8 `Map`. V8 reuses the space of deleted keys only once they fill half the map: with more ids
