@@ -50,7 +50,9 @@ const HINTS: readonly Hint[] = [
   },
   {
     applies: isCode('body_unavailable'),
-    lines: ['A body parser read the body first: mount the webhook route above app.use(express.json()).'],
+    lines: [
+      'A body parser read the body first: mount the webhook route above it, such as app.use(express.json()) or middleware that calls json().',
+    ],
   },
   {
     applies: isCode('secret_unavailable'),
@@ -91,7 +93,9 @@ const HINTS: readonly Hint[] = [
   },
   {
     applies: reply => isForeign(reply) && reply.status! >= 200 && reply.status! < 300,
-    lines: ['This reply is not from an Ackhook receiver: check the path of the address.'],
+    lines: [
+      "This reply is not from an Ackhook receiver: check the path of the address, and that the route returns the receiver's own reply.",
+    ],
   },
   {
     applies: isError(/^ECONNREFUSED$/),

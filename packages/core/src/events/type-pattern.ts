@@ -6,7 +6,7 @@ export function requirePattern(option: string, pattern: unknown): asserts patter
   if (typeof pattern !== 'string' || !/^(?:\*|[^*]+|[^*.]+\.\*)$/.test(pattern))
     throw new ConfigurationError(
       option,
-      `'${String(pattern)}' is not a pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
+      `${typeof pattern === 'string' ? `'${pattern}'` : `a value of the type ${typeof pattern}`} is not a pattern: use a type ('conversation.resolved'), a category ('conversation.*') or '*'`,
     )
 }
 

@@ -50,7 +50,7 @@ describe('reading the body of a Fetch request', () => {
     expect(await readRequestBody(request(new Uint8Array(100)), LIMITS)).toHaveLength(100)
     expect(await readRequestBody(request(new Uint8Array(101)), LIMITS)).toMatchObject({
       code: 'body_too_large',
-      detail: 'over 100 bytes',
+      detail: 'over bodyLimit, 100 bytes',
     })
     const cancel = vi.fn()
     let sent = 0

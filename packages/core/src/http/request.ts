@@ -86,7 +86,9 @@ export function checkHead(
   }
   const declared = headerOf(headers, 'content-length')
   if (declared !== undefined && Number(declared) > limits.maxBytes) {
-    return new Refusal('body_too_large', { detail: `Content-Length is over ${limits.maxBytes}` })
+    return new Refusal('body_too_large', {
+      detail: `Content-Length is over bodyLimit, ${limits.maxBytes} bytes`,
+    })
   }
   return undefined
 }

@@ -81,6 +81,8 @@ describe('secrets that are known at construction', () => {
     await signs(await macs(undefined), A, `${B}\n`)
     createSecrets(A, logger)
     expect(logger.lines).toHaveLength(1)
+    createSecrets(`"${A}"`, logger)
+    expect(logger.lines[1]?.message).toContain('begins and ends with quotation marks')
   })
 })
 

@@ -39,13 +39,20 @@ export function createSecrets<Context>(
   const secrets = [source].flat()
   const fault = secretsFault(secrets)
   if (fault !== undefined) throw new ConfigurationError('secret', fault)
-  if (secrets.some(secret => secret !== secret.trim())) {
+  const padding = secrets.map(paddingOf).find(one => one !== undefined)
+  if (padding !== undefined) {
     logger.warn(
       { code: 'secret_padded' },
-      'A signing secret begins or ends with white space. It is used unchanged; trim it if deliveries are refused.',
+      `A signing secret ${padding}. It is used unchanged; remove them if deliveries are refused.`,
     )
   }
   return secrets.map(platform.hmac)
+}
+
+/** Returns what a file or a shell has probably added to a secret: `.env` files keep quotes in some tools. */
+function paddingOf(secret: string): string | undefined {
+  if (secret !== secret.trim()) return 'begins or ends with white space characters'
+  return /^(["']).*\1$/s.test(secret) ? 'begins and ends with quotation marks' : undefined
 }
 
 function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<Context> {

@@ -123,6 +123,7 @@ describe('registering', () => {
     const registry = new HandlerRegistry()
     const wrong = undefined as never
     expect(() => registry.add('a.b', wrong)).toThrow("Option 'on('a.b')': the handler must be a function")
+    expect(() => registry.add({ 'a.b': () => {} } as never, undefined as never)).toThrow("Option 'on': ")
     expect(() => registry.addListener('onUnhandled', wrong)).toThrow('onUnhandled')
     expect(() => registry.addListener('onError', wrong)).toThrow('onError')
     expect(() => registry.addListener('onDeadLetter', wrong)).toThrow('onDeadLetter')

@@ -44,8 +44,10 @@ export class HandlerRegistry {
   }
 
   add(pattern: string | readonly string[], handler: EventHandler<never>): void {
-    this.check(`on('${String(pattern)}')`, handler)
     const patterns: string[] = Array.isArray(pattern) ? [...new Set(pattern)] : [pattern]
+    // Before the handler: on({ type: handler }) lacks both.
+    for (const one of patterns) requirePattern('on', one)
+    this.check(`on('${String(pattern)}')`, handler)
     if (patterns.length === 0) throw new ConfigurationError('on', 'an empty list of types would never match')
     if (this.#expected.strict) for (const one of patterns) this.#requireKnown(one)
     const lists = patterns.map(one => this.#listOf(one))
@@ -117,8 +119,7 @@ export class HandlerRegistry {
     )
   }
 
-  #listOf(pattern: unknown): EventHandler[] {
-    requirePattern('on', pattern)
+  #listOf(pattern: string): EventHandler[] {
     if (pattern === '*') return this.#always
     const isCategory = pattern.endsWith('.*')
     const name = isCategory ? pattern.slice(0, -2) : pattern
