@@ -103,10 +103,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     delivery: EMULATOR,
     messages: ['errors', 'lib', 'storage'],
     api: OPERATIONS,
-    // The routes share the reading and writing of JSON.
-    http: ['api', 'errors', 'feed', 'lib', 'security', 'http/openapi', 'http/routes'],
+    http: ['api', 'errors', 'feed', 'lib', 'messages', 'security', 'http/openapi'],
     'http/openapi': [],
-    'http/routes': ['api', 'errors', 'lib', 'messages', 'security', 'http', 'http/openapi'],
     '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
   },
   cloudflare: { '.': [] },

@@ -2,8 +2,12 @@ import { createReceiver, memoryInbox } from '@ackhook/core'
 import { dashboard } from '@ackhook/dashboard'
 import { signedRequest } from '@ackhook/testing'
 import { expect, it } from 'vitest'
-import { HostCheck } from '../../packages/emulator/src/security/host-check.ts'
-import { hasToken, isJson, judgeOrigin } from '../../packages/emulator/src/security/request-check.ts'
+import {
+  HostCheck,
+  hasToken,
+  isJson,
+  judgeOrigin,
+} from '../../packages/emulator/src/security/request-check.ts'
 
 /** As much as Node accepts in one request. */
 const LENGTH = 16_384

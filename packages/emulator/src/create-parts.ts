@@ -1,15 +1,20 @@
 import { randomInt } from 'node:crypto'
 import { ConfigurationError } from '@ackhook/core'
 import { printable } from '@ackhook/core/spi'
+import { ControlOperations } from './api/control-operations.ts'
+import { DeliveryOperations } from './api/delivery-operations.ts'
 import { toDeliveryView } from './api/delivery-view.ts'
+import type { EmulatorApi } from './api/emulator-api.ts'
+import { EndpointOperations } from './api/endpoint-operations.ts'
+import { EventsOperations } from './api/events-operations.ts'
+import { MessageOperations } from './api/message-operations.ts'
 import type { Parts } from './api/parts.ts'
 import { EmulatorClock } from './clock/emulator-clock.ts'
-import { DeliveryCounts } from './delivery/delivery-counts.ts'
 import { DeliveryEngine, type EngineEvents } from './delivery/engine.ts'
 import { FaultSource } from './delivery/fault-source.ts'
 import { Housekeeping } from './delivery/housekeeping.ts'
 import { Intake } from './delivery/intake.ts'
-import { LogRoom } from './delivery/log-room.ts'
+import { DeliveryCounts, LogRoom } from './delivery/log-room.ts'
 import { DEFAULT_WORKSPACE, Endpoints } from './endpoints/endpoints.ts'
 import { ChangeFeed } from './feed/change-feed.ts'
 import { Waiters } from './feed/waiters.ts'
@@ -107,4 +112,25 @@ function seedOf({ seed }: ResolvedEmulator, storage: Storage): number {
 function setEndpoint({ to, secret }: ResolvedEmulator, endpoints: Endpoints): string | undefined {
   if (to === undefined) return secret
   return endpoints.put(DEFAULT_WORKSPACE, { url: to, ...(secret !== undefined && { secret }) }) ?? secret
+}
+
+/** Creates the emulator's API from its operations. */
+export function createApi(parts: Parts): EmulatorApi {
+  const events = new EventsOperations(parts)
+  const control = new ControlOperations(parts)
+  const { deliveries } = new DeliveryOperations(parts)
+  const { workspaces, endpoints } = new EndpointOperations(parts)
+  const { messages } = new MessageOperations(parts, events)
+  return {
+    ...{ deliveries, workspaces, endpoints, messages },
+    clock: control.clock,
+    faults: control.faults,
+    send: (type, overrides, options) => events.send(type, overrides, options),
+    sendAll: (list, options) => events.sendAll(list, options),
+    health: () => control.health(),
+    settings: () => control.settings(),
+    stats: options => control.stats(options),
+    wait: (options, signal) => control.wait(options, signal),
+    reset: options => control.reset(options),
+  }
 }

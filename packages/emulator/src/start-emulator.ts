@@ -1,20 +1,36 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { getRequestListener } from '@hono/node-server'
-import { createApi } from './api/create-api.ts'
 import type { EmulatorApi, WaitOptions, WaitResult } from './api/emulator-api.ts'
 import type { Parts } from './api/parts.ts'
-import { createParts } from './create-parts.ts'
-import type { Emulator } from './emulator.ts'
+import { createApi, createParts } from './create-parts.ts'
 import { EmulatorError } from './errors/emulator-error.ts'
 import { createApp, withSecurityHeaders } from './http/app.ts'
 import { Assets } from './http/assets.ts'
 import { type Listening, listen } from './http/listen.ts'
-import { errorReply } from './http/reply.ts'
+import { errorReply, SECURITY_HEADERS } from './http/reply.ts'
 import { type EmulatorOptions, resolveEmulator } from './options/emulator-options.ts'
-import { SECURITY_HEADERS } from './security/headers.ts'
-import { HostCheck } from './security/host-check.ts'
+import { HostCheck } from './security/request-check.ts'
 import { Storage } from './storage/storage.ts'
+
+/** A running emulator. */
+export interface Emulator {
+  /** Base URL, without a trailing slash. */
+  readonly url: string
+  /** All operations, called in-process rather than over HTTP. */
+  readonly api: EmulatorApi
+  /** Signing secret of the default workspace's endpoint, if `startEmulator` set or generated it. */
+  readonly secret: string | undefined
+  /**
+   * Resolves when enough events match, or without a filter when nothing is pending. Rejects with `EmulatorError` after
+   * `timeout`, in real time: 10 seconds by default.
+   */
+  wait(options?: WaitOptions): Promise<WaitResult>
+  /** Empties the log: see {@link EmulatorApi.reset}. */
+  reset(options?: { readonly everything?: boolean | undefined }): Promise<void>
+  /** Stops the emulator. Pending deliveries in a data file continue when an emulator starts with that file. */
+  close(): Promise<void>
+}
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 

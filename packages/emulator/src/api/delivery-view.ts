@@ -1,5 +1,5 @@
-import { isGuess } from '../events/categories.ts'
-import { toInstant } from '../lib/instant.ts'
+import { isGuess } from '../events/event-input.ts'
+import { toInstant } from '../lib/time.ts'
 import type { AttemptRow, DeliveryKind, DeliveryRow, DeliveryState } from '../storage/delivery-row.ts'
 
 /** A delivery, as lists show it. Instants are ISO 8601 in UTC. */

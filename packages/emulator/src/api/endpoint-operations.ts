@@ -1,9 +1,7 @@
 import { requirePattern, secretsFault } from '@ackhook/core/spi'
 import type { EndpointView } from '../endpoints/endpoint-view.ts'
-import type { EndpointChange } from '../endpoints/endpoints.ts'
-import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
+import { DEFAULT_WORKSPACE, type EndpointChange } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
-import { toInstant } from '../lib/instant.ts'
 import {
   asRequest,
   booleanField,
@@ -12,8 +10,9 @@ import {
   fieldsOf,
   listField,
   textField,
+  withoutUndefined,
 } from '../lib/read-fields.ts'
-import { withoutUndefined } from '../lib/without-undefined.ts'
+import { toInstant } from '../lib/time.ts'
 import type { EmulatorApi, EndpointResult, WorkspaceView } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 

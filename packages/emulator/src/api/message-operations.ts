@@ -1,8 +1,14 @@
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
-import { inboundEvent, MESSAGE_STATES, type MessageState, outboundEvent } from '../messages/message-events.ts'
-import { type MessageView, toMessageView } from '../messages/message-view.ts'
+import {
+  inboundEvent,
+  MESSAGE_STATES,
+  type MessageState,
+  type MessageView,
+  outboundEvent,
+  toMessageView,
+} from '../messages/message-view.ts'
 import { readInbound, readOutbound } from '../messages/read-message.ts'
 import type { MessageRow } from '../storage/message-rows.ts'
 import type { EmulatorApi, SentEvent } from './emulator-api.ts'

@@ -8,8 +8,8 @@ import {
   instantField,
   patternField,
   textField,
+  withoutUndefined,
 } from '../lib/read-fields.ts'
-import { withoutUndefined } from '../lib/without-undefined.ts'
 import type { DeliveryFilter, DeliveryPage } from '../storage/delivery-query.ts'
 import { KINDS, STATES } from '../storage/delivery-row.ts'
 import type { DeliverySelection } from './emulator-api.ts'

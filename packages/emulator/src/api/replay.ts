@@ -1,7 +1,6 @@
 import type { EnvelopeFields } from '@ackhook/core'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
-import { categoryOf } from '../events/categories.ts'
-import { envelopeOf, readRawData, toOutgoingEvent } from '../events/event-input.ts'
+import { categoryOf, envelopeOf, readRawData, toOutgoingEvent } from '../events/event-input.ts'
 import { memberOf, replaceMembers } from '../events/replace-members.ts'
 import { newId } from '../lib/ids.ts'
 import { LIMITS } from '../lib/limits.ts'

@@ -1,17 +1,14 @@
 import { type DeliveryRules, nextAttemptAt } from '@ackhook/testing/spi'
-import { Alarm } from '../clock/alarm.ts'
-import type { EmulatorClock } from '../clock/emulator-clock.ts'
+import { Alarm, type EmulatorClock } from '../clock/emulator-clock.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
-import { decisionRandom } from '../lib/decision-random.ts'
 import type { Targets } from '../security/targets.ts'
 import type { AttemptOutcome, AttemptRow, DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 import { attemptBytes } from '../storage/log-size.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AttemptPlan, attemptRow } from './attempt-row.ts'
-import type { DeliveryCounts } from './delivery-counts.ts'
-import type { FaultSource } from './fault-source.ts'
-import type { LogRoom } from './log-room.ts'
+import { decisionRandom, type FaultSource } from './fault-source.ts'
+import type { DeliveryCounts, LogRoom } from './log-room.ts'
 
 /** Events of the engine's work. */
 export interface EngineEvents {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { type Random, seededRandom } from '@ackhook/testing'
 import type { Faults } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
 import type { EmulatorFaults } from '../options/emulator-options.ts'
@@ -49,4 +51,13 @@ export class FaultSource {
   of(own: string | null): Faults {
     return own === null ? this.#current : resolveEmulatorFaults(JSON.parse(own) as EmulatorFaults)
   }
+}
+
+/**
+ * Returns the random draws of a named decision. Each name has its own stream, which no restart or concurrent work
+ * changes.
+ */
+export function decisionRandom(seed: number, name: string): Random {
+  const digest = createHash('sha256').update(`${seed}:${name}`).digest()
+  return seededRandom(digest.readUInt32LE(0))
 }

@@ -1,8 +1,7 @@
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import type { RetentionLimits } from '../storage/retention.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { DeliveryCounts } from './delivery-counts.ts'
-import type { LogRoom } from './log-room.ts'
+import type { DeliveryCounts, LogRoom } from './log-room.ts'
 
 const EVERY_MS = 60_000
 

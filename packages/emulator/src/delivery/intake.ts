@@ -1,14 +1,11 @@
 import { type Faults, shuffleSome } from '@ackhook/testing/spi'
 import { type Endpoints, refusalOf } from '../endpoints/endpoints.ts'
 import { EmulatorError } from '../errors/emulator-error.ts'
-import { categoryOf } from '../events/categories.ts'
-import type { OutgoingEvent } from '../events/event-input.ts'
-import { decisionRandom } from '../lib/decision-random.ts'
+import { categoryOf, type OutgoingEvent } from '../events/event-input.ts'
 import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { DeliveryCounts } from './delivery-counts.ts'
-import type { FaultSource } from './fault-source.ts'
-import type { LogRoom } from './log-room.ts'
+import { decisionRandom, type FaultSource } from './fault-source.ts'
+import type { DeliveryCounts, LogRoom } from './log-room.ts'
 
 /** Longest delay that puts a single event out of order. */
 const HELD_BACK_MS = 2000

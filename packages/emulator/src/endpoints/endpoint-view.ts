@@ -1,4 +1,4 @@
-import { toInstant } from '../lib/instant.ts'
+import { toInstant } from '../lib/time.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 
 /** An endpoint's health. It is informative: deliveries continue. */

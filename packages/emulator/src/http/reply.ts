@@ -1,8 +1,18 @@
 import { ConfigurationError } from '@ackhook/core'
 import { EmulatorError, STATUS } from '../errors/emulator-error.ts'
 
+/** Headers of every response. They forbid framing, foreign scripts and referrers. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
 /** Body of a refusal. */
-export interface ErrorBody {
+interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly field?: string }
 }
 

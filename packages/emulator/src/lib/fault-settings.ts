@@ -1,8 +1,7 @@
 import { ConfigurationError } from '@ackhook/core'
 import { refuseUnknownNames } from '@ackhook/core/spi'
 import { type FaultOptions, type Faults, resolveFaults } from '@ackhook/testing/spi'
-import type { Maybe } from './maybe.ts'
-import { withoutUndefined } from './without-undefined.ts'
+import { type Maybe, withoutUndefined } from './read-fields.ts'
 
 const NAMES = [
   ...['duplicate', 'concurrentDuplicate', 'disorder', 'delay', 'lostReply'],

@@ -1,7 +1,10 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, requirePattern } from '@ackhook/core/spi'
 import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
-import { readInstant } from './read-instant.ts'
+import { readInstant } from './time.ts'
+
+/** Options that may each also be `undefined`. */
+export type Maybe<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined }
 
 const MAX_TEXT = 512
 
@@ -104,4 +107,11 @@ export function asRequest<T>(check: () => T): T {
 
 function refusalOf({ option, message }: ConfigurationError): EmulatorError {
   return invalid(option, message.replace(/^Option '[^']*': /, ''))
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Removes members that are `undefined`. */
+export function withoutUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>
 }

@@ -9,8 +9,7 @@ import {
   resolveDeliveryRules,
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
-import type { Maybe } from '../lib/maybe.ts'
-import { withoutUndefined } from '../lib/without-undefined.ts'
+import { type Maybe, withoutUndefined } from '../lib/read-fields.ts'
 import { isLoopback } from '../security/addresses.ts'
 
 /** The faults of {@link createSender} except `rotation`: rotate an endpoint's secret with a call. */

@@ -1,5 +1,6 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
 import { newId } from '../lib/ids.ts'
+import { writeNul } from './delivery-query.ts'
 import type {
   AttemptOutcome,
   AttemptResult,
@@ -10,7 +11,6 @@ import type {
 } from './delivery-row.ts'
 import { ATTEMPT_BYTES, attemptBytes, type LogSize } from './log-size.ts'
 import type { LongReplies } from './long-replies.ts'
-import { writeNul } from './write-nul.ts'
 
 /** Stores deliveries with their bytes and attempts. Callers that write hold a transaction. */
 export class Deliveries {

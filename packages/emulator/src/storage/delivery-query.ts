@@ -1,6 +1,5 @@
 import type { SqliteDatabase, SqlValue } from '@ackhook/sqlite/driver'
 import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts'
-import { writeNul } from './write-nul.ts'
 
 /** Filter for deliveries. An omitted field matches any. */
 export interface DeliveryFilter {
@@ -31,7 +30,7 @@ export interface DeliveryPage {
 }
 
 /** Number of deliveries in a state, for one interval of a histogram. */
-export interface BucketRow {
+interface BucketRow {
   readonly bucket: number
   readonly state: DeliveryState
   readonly count: number
@@ -138,4 +137,9 @@ function sqlOf(filter: DeliveryFilter): Sql {
 
 function clause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+}
+
+/** Escapes NULs as `\u0000`, because a driver ends a string at the first one. */
+export function writeNul(text: string): string {
+  return text.replaceAll('\0', '\\u0000')
 }

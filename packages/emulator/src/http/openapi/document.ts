@@ -1,5 +1,117 @@
-import { PATHS, REQUESTS } from './paths.ts'
+import { inPath, ROUTES, type Route } from './routes.ts'
+import { object, type Schema, text } from './schema-parts.ts'
 import { SCHEMAS } from './schemas.ts'
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'A field is invalid',
+  401: 'The token is missing or wrong',
+  403: 'The request comes from another site',
+  404: 'Not found',
+  409: 'Not possible in its current state',
+  413: 'Too large',
+  415: 'Not JSON',
+  503: 'Too many events are pending or undelivered',
+}
+const EVERY_CALL = [400, 401, 403, 413, 415]
+
+const id = inPath('id')
+
+/** Schemas of small request bodies. */
+const REQUESTS: Readonly<Record<string, Schema>> = {
+  ClockRequest: object({
+    by: { description: "Seconds, or a string such as '5m'", type: ['number', 'string'] },
+  }),
+  ResetRequest: object(
+    { everything: { type: 'boolean', description: 'Whether to remove workspaces and endpoints too' } },
+    ['everything'],
+  ),
+  WorkspaceRequest: object({ id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } }),
+  AdvanceRequest: object({ to: { enum: ['sent', 'delivered', 'read', 'failed'] } }),
+}
+
+/** Paths outside the table of routes: replies other than the API's JSON, and the platform's one path. */
+const OTHERS: Readonly<Record<string, Schema>> = {
+  '/_emulator/v1/deliveries/{id}/body': {
+    get: {
+      operationId: 'get_deliveries_id_body',
+      summary: 'Returns the event, byte for byte',
+      parameters: [id],
+      responses: { 200: content('The bytes', 'application/octet-stream', {}), ...refusals([404]) },
+    },
+  },
+  '/_emulator/v1/stream': {
+    get: {
+      operationId: 'get_stream',
+      summary:
+        'Server-sent events: open, deliveries, endpoint, health, message, faults, clock, reset, and gap if the list must be read again. Resumes after last-event-id, which may be the x-emulator-position of any reply',
+      parameters: [{ name: 'Last-Event-ID', in: 'header', schema: text }],
+      responses: { 200: content('The changes', 'text/event-stream', text), ...refusals([]) },
+    },
+  },
+  '/_emulator/v1/openapi.json': {
+    get: {
+      operationId: 'get_openapi',
+      summary: 'This document',
+      responses: { 200: content('OpenAPI 3.1', 'application/json', { type: 'object' }), ...refusals([]) },
+    },
+  },
+  '/v1/messages': {
+    post: {
+      operationId: 'post_v1_messages',
+      summary:
+        'Accepts a message, as the platform does. The reply is not published: it is a guess, and configurable',
+      requestBody: jsonBody('SendMessageRequest'),
+      responses: { default: content('A guess', 'application/json', { type: 'object' }) },
+    },
+  },
+}
+
+const PATHS: Readonly<Record<string, Schema>> = { ...own(), ...OTHERS }
+
+/** Converts the table of routes to OpenAPI: by path, then by method. */
+function own(): Readonly<Record<string, Schema>> {
+  const paths: Record<string, Record<string, Schema>> = {}
+  for (const [name, route] of Object.entries(ROUTES)) {
+    const [method = '', path = ''] = name.split(' ')
+    const full = `/_emulator/v1${path}`
+    paths[full] = { ...paths[full], [method.toLowerCase()]: operationOf(method.toLowerCase(), path, route) }
+  }
+  return paths
+}
+
+function operationOf(method: string, path: string, operation: Route): Schema {
+  const { summary, body, parameters, reply, status, refusals: own = [] } = operation
+  return {
+    operationId: `${method}${path.replaceAll(/[{}]/g, '').replaceAll(/[/-]/g, '_')}`,
+    summary,
+    ...(parameters !== undefined && { parameters }),
+    ...(body !== undefined && { requestBody: jsonBody(body) }),
+    responses: {
+      [status ?? (reply === undefined ? 204 : 200)]:
+        reply === undefined ? { description: 'Done' } : content('Done', 'application/json', refTo(reply)),
+      ...refusals(own),
+    },
+  }
+}
+
+function refusals(own: readonly number[]): Record<number, Schema> {
+  const statuses = [...EVERY_CALL, ...own].sort((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map(status => [status, content(REFUSALS[status] ?? '', 'application/json', refTo('Error'))]),
+  )
+}
+
+function content(description: string, type: string, schema: Schema): Schema {
+  return { description, content: { [type]: { schema } } }
+}
+
+function jsonBody(name: string): Schema {
+  return { content: { 'application/json': { schema: refTo(name) } } }
+}
+
+function refTo(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` }
+}
 
 /** OpenAPI 3.1 description of the HTTP API. The server adds its version. */
 export const OPENAPI: Readonly<Record<string, unknown>> & { readonly info: object } = {

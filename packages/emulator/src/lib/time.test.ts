@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readInstant } from './read-instant.ts'
+import { readInstant } from './time.ts'
 
 const NOW = new Date(2026, 2, 1, 15, 30).getTime()
 

@@ -1,3 +1,8 @@
+/** Formats an instant as ISO 8601 in UTC. */
+export function toInstant(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** Words for days, with their age in days. A day starts at midnight in the emulator's time zone. */
 const DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 }

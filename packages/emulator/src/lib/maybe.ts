@@ -1,2 +1,0 @@
-/** Options that may each also be `undefined`. */
-export type Maybe<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined }
