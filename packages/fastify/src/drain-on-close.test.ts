@@ -88,7 +88,8 @@ it('keeps resources of later plugins open while a handler runs', async () => {
 
 it('waits for a drain that takes longer than Fastify allows a hook', async () => {
   const next = vi.fn()
-  const { app, finished, finish } = await appAtWork({ pluginTimeout: 1000 }, one => {
+  // Also the time in which the app must have started, on a busy machine.
+  const { app, finished, finish } = await appAtWork({ pluginTimeout: 3000 }, one => {
     one.addHook('onClose', async () => next())
   })
   const closing = app.close().then(() => [...finished])
