@@ -335,7 +335,9 @@ export class FileInbox implements Inbox {
   protected async record(result: AttemptResult, held: Held): Promise<void> {
     const { entry, attempt } = held
     const { key } = entry.delivery
-    if (attempt.abortReason !== undefined) return this.release(held)
+    // A time limit withdraws nothing: the attempt has failed.
+    const code = attempt.abortReason?.code
+    if (code !== undefined && code !== 'handler_timeout') return this.release(held)
     await this.commit(this.lineOf(result, key, attempt))
     if (this.rows.get(key)?.state === 'waiting') {
       this.later(this.delayOf(this.rows.get(key)!), () => this.push(entry))

@@ -389,7 +389,9 @@ export class TableInbox implements Inbox, TableClient {
 
   protected record(result: AttemptResult, held: Held): void {
     if (!this.owns(held)) return
-    if (held.attempt.abortReason === undefined) this.apply(result, held)
+    // A time limit withdraws nothing: the attempt has failed.
+    const code = held.attempt.abortReason?.code
+    if (code === undefined || code === 'handler_timeout') this.apply(result, held)
     else this.release(held)
   }
 
