@@ -106,6 +106,7 @@ const config: KnipConfig = {
       project: [
         '**/*.{ts,mjs}',
         '!packaging/fixtures/**',
+        '!databases/**',
         '!frameworks/{cloudflare,nextjs,nextjs-dev,nitro,sveltekit,shutdown}/**',
       ],
       // For tests that are being written.

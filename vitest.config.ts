@@ -37,7 +37,7 @@ const FOR_PEOPLE = [
   'packages/core/test/{default-logger,exit,timeouts,two-copies}.test.ts',
   'packages/bullmq/test/inbox-suite-{postgres,redis}.test.ts',
   'packages/redis/test/store-suite.test.ts',
-  'packages/sql/test/store-suite*.test.ts',
+  'packages/sql/test/{effects,store-suite*}.test.ts',
   'packages/sqlite/test/{close,letters,opening,order,outage,processes,stats,unreadable}.test.ts',
   'packages/sqs/test/{fifo,lambda,worker}.test.ts',
   'packages/cli/test/{cli,emulator,first-mistakes,inbox}.test.ts',
@@ -56,6 +56,7 @@ const LONGER = [
   'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
   'packages/core/test/memory-bound.test.ts',
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
+  'packages/sql/test/{faults,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',
   'packages/dashboard/test/{filters,page-states,pages,proxy}.test.ts',
   'packages/emulator/test/{filters,page-states,pages}.test.ts',
@@ -135,6 +136,13 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     globalSetup: 'test/support/build-packages.ts',
     env: { ACKHOOK_FRAMEWORKS: 'installed', TEST_SEED: seed },
     ...alone(5),
+  }),
+  // Database libraries, newest and oldest, from a folder with its own lock file.
+  project({
+    name: 'databases',
+    include: ['test/databases/*.check.mjs'],
+    globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
+    ...alone(2),
   }),
   // The built site in a browser.
   project({ name: 'site', include: ['test/site/*.check.ts'], testTimeout: 240_000, ...alone(3) }),

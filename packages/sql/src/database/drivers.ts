@@ -1,6 +1,7 @@
 import type { Isolation, Query } from './dialect.ts'
 import { numbered, returnsRows, toResult } from './dialect.ts'
 import { between, has, type Library, requireCommit } from './library.ts'
+import { isLost } from './transient.ts'
 
 // Drivers: their transactions are opened here with BEGIN and COMMIT, whose replies are checked.
 
@@ -57,8 +58,7 @@ export const pg: Library = {
         rollback: () => client.query('ROLLBACK'),
       })
     } catch (error) {
-      // A connection in an unknown state is not used again.
-      if (!isOfStatement(error)) fault ??= error
+      if (isLost(error)) fault ??= error
       throw error
     } finally {
       client.off?.('error', lost)
@@ -66,12 +66,6 @@ export const pg: Library = {
     }
   },
   poolSize: root => (root as PgPool).options?.max,
-}
-
-/** Errors that the database itself answered with leave the connection usable. */
-function isOfStatement(error: unknown): boolean {
-  const { code } = Object(error) as { readonly code?: unknown }
-  return typeof code === 'string' && /^(?!08|57P)[0-9A-Z]{5}$/.test(code)
 }
 
 interface PostgresJs {
@@ -86,10 +80,10 @@ export const postgresJs: Library = {
   dialectOf: () => 'postgres',
   query: object => async (text, params) =>
     toResult(await (object as PostgresJs).unsafe(numbered(text), params)),
-  whyNoRoot: object =>
-    has(object, 'reserve')
-      ? undefined
-      : 'a postgres.js transaction: pass the object that postgres() returned',
+  whyNoRoot(object) {
+    if (has(object, 'reserve')) return undefined
+    return 'a postgres.js transaction, or a version before 3.4: pass the object that postgres() returned'
+  },
   async whyNotOpen(object, query) {
     if (has(object, 'savepoint')) return undefined
     if (!has(object, 'release')) return 'postgres.js itself: pass the argument of sql.begin(sql => …)'
@@ -98,14 +92,19 @@ export const postgresJs: Library = {
   // Not `begin`: behind PgBouncer its COMMIT, a prepared statement, can fail, be repeated and roll back in silence.
   async transaction(root, work, { isolation }) {
     const connection = await (root as PostgresJs).reserve()
+    let isUsable = true
     try {
       await connection.unsafe(beginOf(isolation))
       return await between(() => work(connection), {
         commit: async () => requireCommit(await send(text => connection.unsafe(text), 'COMMIT')),
-        rollback: () => connection.unsafe('ROLLBACK'),
+        rollback: error => (isLost(error) ? undefined : connection.unsafe('ROLLBACK')),
       })
+    } catch (error) {
+      isUsable = !isLost(error)
+      throw error
     } finally {
-      connection.release()
+      // A lost connection has left the pool: used again, it would throw where nobody can catch it.
+      if (isUsable) connection.release()
     }
   },
   poolSize: root => (root as PostgresJs).options?.max,

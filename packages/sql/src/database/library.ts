@@ -46,14 +46,14 @@ export function has(object: object, ...names: readonly string[]): boolean {
 /** Runs `work` between BEGIN and COMMIT of a connection. A failed ROLLBACK is ignored: the connection is gone, and its work too. */
 export async function between<R>(
   work: () => Promise<R>,
-  statements: { readonly commit: () => unknown; readonly rollback: () => unknown },
+  statements: { readonly commit: () => unknown; readonly rollback: (error: unknown) => unknown },
 ): Promise<R> {
   let result: R
   try {
     result = await work()
   } catch (error) {
     await Promise.resolve()
-      .then(statements.rollback)
+      .then(() => statements.rollback(error))
       .catch(() => {})
     throw error
   }

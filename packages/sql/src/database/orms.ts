@@ -163,10 +163,10 @@ export const drizzle: Library = {
       return between(() => work(db), { commit: () => run('COMMIT'), rollback: () => run('ROLLBACK') })
     }
     if (dialect === 'sqlite') return db.transaction(work, { behavior: 'immediate', ...library })
-    return db.transaction(tx => guarded(tx as Drizzle, work), {
-      ...(isolation !== undefined && { isolationLevel: isolation }),
-      ...library,
-    })
+    // An empty object would become a statement without an end.
+    const config = { ...(isolation !== undefined && { isolationLevel: isolation }), ...library }
+    const options = Object.keys(config).length > 0 ? config : undefined
+    return db.transaction(tx => guarded(tx as Drizzle, work), options)
   },
   poolSize: root => {
     const { $client } = root as Drizzle

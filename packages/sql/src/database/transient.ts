@@ -40,6 +40,15 @@ export function isLocked(error: unknown): boolean {
   return someError(error, one => codesOf(one).some(code => LOCKED.has(code)))
 }
 
+/** Returns whether the connection is lost: its transaction is gone, and no statement may be sent on it. */
+export function isLost(error: unknown): boolean {
+  const lost = /^(?:08|57P)[0-9A-Z]{3}$|^E[A-Z]{4,}$|^CONNECTION_|^PROTOCOL_CONNECTION_LOST$/
+  return someError(
+    error,
+    ({ code }) => typeof code === 'string' && lost.test(code) && !code.startsWith('ER_'),
+  )
+}
+
 /** Returns whether a table or a column is missing. */
 export function isMissingTable(error: unknown): boolean {
   return someError(

@@ -85,6 +85,7 @@ export async function deleteMarks(
   namespace: string,
 ): Promise<boolean> {
   const t = dialect === 'postgres' ? '::text' : ''
-  const text = `DELETE FROM ackhook_once WHERE event_id = ?${t} AND namespace = ?${t}`
+  const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
+  const text = `DELETE FROM ackhook_once WHERE event_id = ?${t} AND namespace = ?${t}${returned}`
   return (await query(text, [eventId, namespace])).affected > 0
 }

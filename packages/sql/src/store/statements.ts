@@ -48,6 +48,8 @@ function standard(dialect: 'postgres' | 'sqlite'): Statements {
   const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
   const isMine = `event_key = ?${T} AND token = ?${T} AND fingerprint IS NULL AND until_ms > ${now}`
   const skip = dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
+  // TypeORM does not return how many rows of SQLite have changed.
+  const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
   const uncounted = 'excluded.expires_ms = excluded.until_ms'
   return {
     insert: '',
@@ -60,18 +62,18 @@ ON CONFLICT (event_key) DO UPDATE SET
 WHERE d.until_ms <= ${now} OR (d.fingerprint IS NULL AND d.token = excluded.token)
 RETURNING lapses, attempts`,
     read: readOf(now, T),
-    extend: `UPDATE ackhook_dedupe SET expires_ms = ${now} + ?${B} + expires_ms - until_ms, until_ms = ${now} + ?${B} WHERE ${isMine}`,
+    extend: `UPDATE ackhook_dedupe SET expires_ms = ${now} + ?${B} + expires_ms - until_ms, until_ms = ${now} + ?${B} WHERE ${isMine}${returned}`,
     // Parameters: key, token, retention twice, fingerprint.
     complete: `INSERT INTO ackhook_dedupe AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, ?${B}, 0, 0)
 ON CONFLICT (event_key) DO UPDATE SET token = excluded.token, until_ms = excluded.until_ms,
   expires_ms = excluded.expires_ms, fingerprint = excluded.fingerprint, lapses = 0, attempts = 0
 WHERE d.until_ms <= ${now} OR d.fingerprint IS NOT NULL OR d.token = excluded.token
 RETURNING 1 AS done`,
-    release: `DELETE FROM ackhook_dedupe WHERE ${isMine}`,
+    release: `DELETE FROM ackhook_dedupe WHERE ${isMine}${returned}`,
     // Parameters: count's time, lapses, attempts, key, token.
-    releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?${B}, lapses = ?${B}, attempts = ?${B} WHERE ${isMine}`,
-    forget: `DELETE FROM ackhook_dedupe WHERE event_key = ?${T} AND fingerprint IS NOT NULL AND until_ms > ${now}`,
-    prune: `DELETE FROM ackhook_dedupe WHERE event_key IN (SELECT event_key FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}${skip}) AND expires_ms <= ${now}`,
+    releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?${B}, lapses = ?${B}, attempts = ?${B} WHERE ${isMine}${returned}`,
+    forget: `DELETE FROM ackhook_dedupe WHERE event_key = ?${T} AND fingerprint IS NOT NULL AND until_ms > ${now}${returned}`,
+    prune: `DELETE FROM ackhook_dedupe WHERE event_key IN (SELECT event_key FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}${skip}) AND expires_ms <= ${now}${returned}`,
   }
 }
 
