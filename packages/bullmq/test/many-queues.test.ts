@@ -318,6 +318,28 @@ describe('many queues', { timeout: 120_000 }, () => {
     expect(performance.now() - startedAt).toBeGreaterThan(950)
   })
 
+  test('a pause holds for events that are taken and wait for a slot', async () => {
+    const begun: string[] = []
+    let end = (): void => {}
+    const ended = new Promise<void>(resolve => {
+      end = resolve
+    })
+    const work: ProcessEvent = async ({ id }) => {
+      begun.push(id)
+      await ended
+      return COMPLETED
+    }
+    const inbox = await started(unique('q'), 4, { work, concurrency: 1 })
+    await accept(inbox, many(20))
+    await until(async () => (await inbox.stats()).active > 1)
+    await inbox.handling?.pause()
+    end()
+    await until(async () => (await inbox.stats()).active === 0)
+    expect(begun).toHaveLength(1)
+    await inbox.handling?.resume()
+    await until(() => begun.length === 20)
+  })
+
   test('a drain that runs out of time returns the events that wait for a slot', async () => {
     const queue = unique('q')
     let begun = 0

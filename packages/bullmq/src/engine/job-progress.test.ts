@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { crashesOf, formatProgress, readProgress } from './job-progress.ts'
+import { crashesOf, endedProgress, formatProgress, readProgress } from './job-progress.ts'
 
 /** Takes a job again and again. Each take begins or not, and its process dies. Returns the crashes counted in the end. */
 function crashesAfter(takes: readonly ('begins' | 'does not begin')[]): number {
@@ -25,6 +25,17 @@ test.each([
     expect(crashesAfter(takes)).toBe(crashes)
   },
 )
+
+test('a process that dies before an attempt begins, after a postponement, costs no crash, however often', () => {
+  const job = { stalledCounter: 1, progress: { begun: { crashes: 1, stalls: 1 } } as unknown }
+  for (let round = 0; round < 5; round++) {
+    job.progress = JSON.parse(formatProgress(endedProgress(readProgress(job.progress))))
+    job.stalledCounter++
+    expect(crashesOf(job)).toBe(1)
+    job.progress = { begun: { crashes: crashesOf(job), stalls: job.stalledCounter } }
+  }
+  expect(crashesOf({ ...job, stalledCounter: job.stalledCounter + 1 })).toBe(2)
+})
 
 test('the record of an attempt from before the count was reset does not count', () => {
   const progress = { begun: { crashes: 4, stalls: 4 } }

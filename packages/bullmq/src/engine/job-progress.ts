@@ -13,6 +13,8 @@ export interface BegunAttempt {
   readonly crashes: number
   /** BullMQ's count of stalls. */
   readonly stalls: number
+  /** The attempt ended without its process: a later stall is not a crash of it. */
+  readonly ended?: true
 }
 
 interface StalledJob {
@@ -22,16 +24,26 @@ interface StalledJob {
 
 export function readProgress(progress: unknown): JobProgress {
   const { postponed, begun } = Object(progress) as Readonly<Record<keyof JobProgress, unknown>>
-  const { crashes, stalls } = Object(begun) as Readonly<Record<keyof BegunAttempt, unknown>>
+  const { crashes, stalls, ended } = Object(begun) as Readonly<Record<keyof BegunAttempt, unknown>>
+  const isBegun = typeof crashes === 'number' && typeof stalls === 'number'
   return {
     ...(typeof postponed === 'number' && { postponed }),
-    ...(typeof crashes === 'number' && typeof stalls === 'number' && { begun: { crashes, stalls } }),
+    ...(isBegun && { begun: { crashes, stalls, ...(ended === true && { ended }) } }),
   }
 }
 
 /** Formats the progress of a job. `begun` comes last, where `FRESH_PROGRESS` of the Redis scripts finds it. */
 export function formatProgress({ postponed, begun }: JobProgress): string {
-  return JSON.stringify({ postponed, begun: begun && { crashes: begun.crashes, stalls: begun.stalls } })
+  return JSON.stringify({ postponed, begun: begun && recordOf(begun) })
+}
+
+function recordOf({ crashes, stalls, ended }: BegunAttempt): BegunAttempt {
+  return { crashes, stalls, ...(ended && { ended }) }
+}
+
+/** Returns the progress of a job whose attempt ends without a result: only an attempt that begins later can crash. */
+export function endedProgress({ begun, ...others }: JobProgress): JobProgress {
+  return { ...others, ...(begun && { begun: { ...begun, ended: true } }) }
 }
 
 /**
@@ -43,5 +55,5 @@ export function crashesOf({ stalledCounter, progress }: StalledJob): number {
   const { begun } = readProgress(progress)
   // The record of an earlier series: BullMQ's count was reset since.
   if (begun === undefined || begun.stalls > stalledCounter) return Math.min(stalledCounter, 1)
-  return begun.crashes + Number(stalledCounter > begun.stalls)
+  return begun.crashes + Number(!begun.ended && stalledCounter > begun.stalls)
 }

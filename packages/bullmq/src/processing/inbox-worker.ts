@@ -15,7 +15,7 @@ import { DelayedError, WaitingError } from 'bullmq'
 import type { Engine, QueueEngine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
 import type { EventBoard } from '../engine/event-board.ts'
 import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
-import { formatProgress, readProgress } from '../engine/job-progress.ts'
+import { endedProgress, formatProgress, readProgress } from '../engine/job-progress.ts'
 import type { LeaseLimits } from '../engine/lease-limits.ts'
 import { rawOf, unreadableDelivery, unreadableReason } from '../engine/unreadable-job.ts'
 import { deadLetterError, delayOf, retryError } from './job-errors.ts'
@@ -62,6 +62,7 @@ export class InboxWorker {
   readonly #board: EventBoard
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
+  readonly #pause: QueueEngine['paused']
   readonly #nameJobs: Engine['nameJobs']
   readonly #reasonOf: Engine['reasonOf']
   readonly #onTaken: InboxWorkerOptions['onTaken']
@@ -78,6 +79,7 @@ export class InboxWorker {
     this.#policy = policy
     this.#board = engine.board
     this.#slots = slots
+    this.#pause = () => engine.paused()
     this.#nameJobs = names => engine.nameJobs(names)
     this.#reasonOf = error => engine.reasonOf(error)
     this.#minutes = minutes
@@ -185,8 +187,10 @@ export class InboxWorker {
   /** Begins an attempt when it is its turn, unless the lease is no longer known to hold. */
   async #begin(take: TakenJob): Promise<Run | undefined> {
     const { delivery, attempt } = await this.#read(take)
+    const isFree = this.#slots.isFree
     const endTurn = await this.#slots.take()
-    if (this.#givingBack && take.state === 'taken') await take.giveBack()
+    if (take.state === 'taken' && (this.#givingBack || (!isFree && (await this.#isPaused()))))
+      await take.giveBack()
     if (!(await take.mayBegin())) {
       endTurn()
       return undefined
@@ -195,6 +199,14 @@ export class InboxWorker {
     result.then(endTurn, endTurn)
     take.begin({ delivery, attempt, result })
     return take.run
+  }
+
+  /** Returns whether the queue was paused while a job waited for a slot. A server that does not say has not paused it. */
+  #isPaused(): Promise<boolean> {
+    return this.#pause().then(
+      pause => pause !== undefined,
+      () => false,
+    )
   }
 
   /**
@@ -241,7 +253,10 @@ export class InboxWorker {
   async #postpone({ delayMs, routingToken }: Postponed, take: TakenJob): Promise<never> {
     const { job, token } = take
     try {
-      const progress = formatProgress({ ...readProgress(job.progress), postponed: routingToken })
+      const progress = formatProgress({
+        ...endedProgress(readProgress(job.progress)),
+        postponed: routingToken,
+      })
       await this.#board.postpone(job.id!, { delayMs, progress })
     } catch (error) {
       // The event still waits, with its previous routing token.

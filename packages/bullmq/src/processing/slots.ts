@@ -7,6 +7,10 @@ export class Slots {
     this.#free = count
   }
 
+  get isFree(): boolean {
+    return this.#free > 0
+  }
+
   /** Resolves when an attempt may begin. The returned function ends its turn. */
   async take(): Promise<() => void> {
     if (this.#free > 0) this.#free--
