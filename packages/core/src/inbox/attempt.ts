@@ -66,7 +66,9 @@ class LazyAttempt implements Attempt {
   readonly abandonReason: string
   #controller: AbortController | undefined
   abortReason: AckhookError | undefined
-  #listeners: ((reason: AckhookError) => void)[] | undefined
+  /** The worker's, which is the only one as a rule. */
+  #listener: ((reason: AckhookError) => void) | undefined
+  #moreListeners: ((reason: AckhookError) => void)[] | undefined
   #giveAway: (() => void) | undefined
 
   constructor(number: number, decision: CrashDecision, routingToken: number, abandonReason: string) {
@@ -91,13 +93,15 @@ class LazyAttempt implements Attempt {
     }
     this.abortReason = reason
     this.#controller?.abort(reason)
-    for (const listener of this.#listeners ?? []) listener(reason)
+    this.#listener?.(reason)
+    for (const listener of this.#moreListeners ?? []) listener(reason)
   }
 
   onAbort(listener: (reason: AckhookError) => void): void {
     if (this.abortReason !== undefined) listener(this.abortReason)
-    else if (this.#listeners === undefined) this.#listeners = [listener]
-    else this.#listeners.push(listener)
+    else if (this.#listener === undefined) this.#listener = listener
+    else if (this.#moreListeners === undefined) this.#moreListeners = [listener]
+    else this.#moreListeners.push(listener)
   }
 
   onGivenAway(listener: () => void): void {

@@ -88,7 +88,8 @@ export class BodyGuard {
       this.#abort()
       return
     }
-    const [onData, onEnd] = [this.#onData, this.#onEnd]
+    const onData = this.#onData
+    const onEnd = this.#onEnd
     this.#finish()
     onData?.(this.#block.take())
     onEnd?.()
