@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Arrival, Batch, Query } from '../../protocol/batch.ts'
 import type { TakenRow } from '../../protocol/batch-result.ts'
 import { Storage } from '../storage.ts'
+import { UNGROUPED } from './lanes.ts'
 
 const TERMS = {
   capacity: 10_000,
@@ -140,6 +141,20 @@ describe('groups', () => {
     before.end()
   })
 
+  it('are found for rows stored without one behind many of a group that has no slot left', () => {
+    const [one, plain] = [new Process(BY_TYPE), new Process()]
+    one.accept('a'.repeat(300))
+    plain.accept('b')
+    expect(one.take(9)).toBe('aba')
+    plain.accept(`${'a'.repeat(300)}c`)
+    // The next transaction follows at once while slots stay free.
+    expect(one.run({ take: 9 })).toMatchObject({ taken: [], nextDueMs: 0 })
+    expect(one.take(9)).toBe('c')
+    expect(one.run({ take: 9 }).nextDueMs).toBeUndefined()
+    one.end()
+    plain.end()
+  })
+
   it('wait for their own slots with retries that are due, and hold up no other', async () => {
     const one = new Process({ by: 'type', limit: 1 })
     one.accept('aaa')
@@ -161,6 +176,13 @@ describe('groups', () => {
         WHERE state = 0 AND due <= 0 AND group_name IS NOT NULL AND due = ? AND group_name > ? ORDER BY group_name LIMIT 1`)
       .all(0, 'a') as { detail: string }[]
     expect(plan.map(({ detail }) => detail).join()).toMatch(/^SEARCH .*\(due=\? AND group_name>\?\)$/)
+    one.accept('a')
+    one.take(1)
+    const ungrouped = database.prepare(`EXPLAIN QUERY PLAN ${UNGROUPED}`).all() as { detail: string }[]
+    // Sorts nothing, and finds no other rows in this index.
+    expect(ungrouped.map(({ detail }) => detail).join()).toMatch(
+      /^SEARCH \S+ USING INDEX ackhook_events_ungrouped/,
+    )
     database.close()
     one.end()
   })

@@ -2,6 +2,7 @@ import type { StoredEvent } from '../../protocol/batch-result.ts'
 import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import type { Running } from '../leases/own-leases.ts'
+import { INDEX_UNGROUPED } from '../schema/schema.ts'
 import { AGAIN, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
 import { BODY_SEQ } from './bodies.ts'
 
@@ -110,17 +111,17 @@ const FIRST_GROUP = `SELECT group_name AS name ${INDEXED} WHERE ${IN_LANE} ORDER
 const NEXT_GROUP = `SELECT group_name AS name ${INDEXED} WHERE ${IN_LANE} AND group_name > ?
   ORDER BY group_name LIMIT 1`
 const OF_GROUP = `SELECT ${COLUMNS} ${INDEXED} WHERE ${IN_LANE} AND group_name = ? ORDER BY seq LIMIT 1`
-/** Rows read in one transaction to find those without a group, and those whose time has come. */
+/** Rows changed in one transaction to give them a group, and of those whose time has come. */
 const WINDOW = 200
 const groupOf = {
   type: 'substr(type, 1, 128)',
   namespace: 'substr(namespace, 1, 128)',
   function: "''",
 } satisfies Readonly<Record<NonNullable<StoragePolicy['groups']>['by'], string>>
-const adopt = (group: string): string => `UPDATE ackhook_events SET group_name = ${group} WHERE seq IN (
-    SELECT seq FROM (SELECT seq, group_name FROM ackhook_events
-      WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ${WINDOW})
-    WHERE group_name IS NULL)`
+export const UNGROUPED: string = `SELECT seq FROM ackhook_events INDEXED BY ackhook_events_ungrouped
+  WHERE state = ${WAITING} AND due <= ${AT_ONCE} AND group_name IS NULL ORDER BY due, seq LIMIT ${WINDOW}`
+const adopt = (group: string): string =>
+  `UPDATE ackhook_events SET group_name = ${group} WHERE seq IN (${UNGROUPED})`
 const comesAgain = (group: string): string => `UPDATE ackhook_events
   SET due = ${AGAIN}, group_name = coalesce(group_name, ${group}) WHERE seq IN (
     SELECT seq FROM ackhook_events WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ?
@@ -131,17 +132,19 @@ const comesAgain = (group: string): string => `UPDATE ackhook_events
  * one: no take reads the rows of a group that waits.
  */
 export class GroupLanes {
+  readonly #database: SqliteDatabase
   readonly #turns = new Turns()
   /** The group of each lane that had the last turn. */
   readonly #last = new Map<number, string>()
   readonly #firstGroup: SqliteStatement
   readonly #nextGroup: SqliteStatement
   readonly #ofGroup: SqliteStatement
-  readonly #adopt: Readonly<Record<keyof typeof groupOf, SqliteStatement>>
+  #adopt: SqliteStatement | undefined
   readonly #comesAgain: Readonly<Record<keyof typeof groupOf, SqliteStatement>>
   readonly #nextTime: SqliteStatement
 
   constructor(database: SqliteDatabase) {
+    this.#database = database
     this.#firstGroup = database.prepare(FIRST_GROUP)
     this.#nextGroup = database.prepare(NEXT_GROUP)
     this.#ofGroup = database.prepare(OF_GROUP)
@@ -152,18 +155,20 @@ export class GroupLanes {
       namespace: database.prepare(sql(groupOf.namespace)),
       function: database.prepare(sql(groupOf.function)),
     })
-    this.#adopt = each(adopt)
     this.#comesAgain = each(comesAgain)
     this.#nextTime = database.prepare(NEXT_TIME)
   }
 
   /**
    * Called once in each transaction. Gives a group to rows that were stored without one, by an earlier release or a
-   * process without the option: the oldest first, so that none of them waits for long.
+   * process without the option: the oldest first. Returns whether more of them may wait.
    */
-  prepare({ by }: NonNullable<StoragePolicy['groups']>, now: number): void {
+  prepare({ by }: NonNullable<StoragePolicy['groups']>, now: number): boolean {
     this.#comesAgain[by].run(now)
-    this.#adopt[by].run()
+    // Each time: a transaction that is rolled back takes the index with it.
+    this.#database.exec(INDEX_UNGROUPED)
+    this.#adopt ??= this.#database.prepare(adopt(groupOf[by]))
+    return Number(this.#adopt.run().changes) === WINDOW
   }
 
   next(policy: StoragePolicy, running: Running): WaitingRow | undefined {

@@ -149,7 +149,9 @@ export class Take {
 
   #takeInGroups(limit: number, context: TakeContext): Taken[] {
     const { policy, running, now } = context
-    if (policy.groups !== undefined) this.#groups.prepare(policy.groups, now)
+    const mayHaveMore = policy.groups !== undefined && this.#groups.prepare(policy.groups, now)
+    // A group that is not known yet may have rows for the slots that stay free.
+    if (mayHaveMore) this.#isCut = true
     const taken: Taken[] = []
     for (let parked = 0; taken.length < limit; ) {
       if (parked >= MAX_CHANGED) {

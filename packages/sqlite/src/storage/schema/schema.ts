@@ -24,6 +24,13 @@ const PAUSES_AND_GROUPS = `
   ) STRICT, WITHOUT ROWID;`
 
 /**
+ * Finds the waiting rows without a group. Made by the first process that shares its slots: elsewhere all rows are without
+ * one, and each would be written to it in vain.
+ */
+export const INDEX_UNGROUPED: string = `CREATE INDEX IF NOT EXISTS ackhook_events_ungrouped ON ackhook_events (due)
+  WHERE state = ${WAITING} AND due <= ${AT_ONCE} AND group_name IS NULL`
+
+/**
  * One row per unhandled event. The meaning of `due` depends on the state: not before, or immediately (waiting), leased
  * until (active), failed at (dead). So one index serves all states. `crashes`: number of consecutive attempts, and
  * `onDeadLetter` notifications, that ended with their process. `mark`: routing token of the last result with one;
