@@ -203,6 +203,28 @@ describe('retries', () => {
     expect(one.take(16)).toBe('rfrfrfrfrrrrrrrr')
     one.end()
   })
+
+  it('have no more slots in a process without groups than that, once one with groups has seen them', async () => {
+    const [plain, other] = [new Process(), new Process({ by: 'type', limit: 1 })]
+    plain.accept('r'.repeat(40))
+    plain.run({ take: 40 })
+    plain.fail(plain.held.slice(0, 20), 1)
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(other.take(1)).toBe('r')
+    plain.fail(plain.held, 1)
+    plain.accept('f'.repeat(20))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(plain.take(16)).toBe('rfrfrfrfrfrfrfrf')
+    plain.complete(plain.held.filter(({ event }) => event?.type === 'f'))
+    expect(plain.take(8)).toBe('ffffffff')
+    plain.complete(plain.held)
+    // Without first attempts, retries of both kinds have every slot.
+    expect(plain.take(4)).toBe('rfrf')
+    expect(plain.take(40)).toMatch(/^(rf)*r*$/)
+    expect(plain.held.filter(({ isRetry }) => isRetry)).toHaveLength(31)
+    plain.end()
+    other.end()
+  })
 })
 
 it('counts what a dead process ran as waiting while all is paused', () => {

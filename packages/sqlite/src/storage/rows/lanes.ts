@@ -21,12 +21,21 @@ export interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
 const COLUMNS = `seq, due, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes,
     order_key IS NOT NULL AS isOrdered, mark, postponed, ${BODY_SEQ} AS bodySeq, group_name AS "group"`
 const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
-const WAITS_FOR_SLOT = `SELECT ${COLUMNS} FROM ackhook_events
+const AT_ANY_TIME = `SELECT ${COLUMNS} FROM ackhook_events
   WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
+const WAITS_FOR_SLOT = `SELECT ${COLUMNS} FROM ackhook_events
+  WHERE state = ${WAITING} AND due >= ${FIRST} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`
+const COMES_AGAIN = `SELECT ${COLUMNS} FROM ackhook_events
+  WHERE state = ${WAITING} AND due = ${AGAIN} ORDER BY seq LIMIT ?`
 const WAITED_FOR_TIME = `SELECT ${COLUMNS} FROM ackhook_events
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due <= ? ORDER BY due, seq LIMIT ?`
 const NEXT_DUE = `SELECT min(due) AS due FROM ackhook_events WHERE state = ${WAITING}`
 const NEXT_TIME = `${NEXT_DUE} AND due > ${AT_ONCE}`
+
+/** Returns whether a waiting row with this `due` is in the lane of those whose time has come. */
+export function isRetry(due: number): boolean {
+  return due === AGAIN || due > AT_ONCE
+}
 
 /**
  * Decides which lane is next. One has the rows that wait for a slot, the other those whose time has come, mostly to be
@@ -52,12 +61,16 @@ class Turns {
 export class PlainLanes {
   readonly #turns = new Turns()
   readonly #lastDue: SqliteStatement
+  readonly #atAnyTime: SqliteStatement
+  readonly #comesAgain: SqliteStatement
   readonly #waitsForSlot: SqliteStatement
   readonly #waitedForTime: SqliteStatement
   readonly #nextDue: SqliteStatement
 
   constructor(database: SqliteDatabase) {
     this.#lastDue = database.prepare(LAST_DUE)
+    this.#atAnyTime = database.prepare(AT_ANY_TIME)
+    this.#comesAgain = database.prepare(COMES_AGAIN)
     this.#waitsForSlot = database.prepare(WAITS_FOR_SLOT)
     this.#waitedForTime = database.prepare(WAITED_FOR_TIME)
     this.#nextDue = database.prepare(NEXT_DUE)
@@ -72,9 +85,14 @@ export class PlainLanes {
     // A statement of many columns runs only if a row may be due. perf: note 23.
     const last = this.#lastDue.get(now) as { readonly due: number } | undefined
     if (last === undefined) return []
-    const forSlot = this.#waitsForSlot.all(limit) as WaitingRow[]
-    if (last.due <= AT_ONCE) return forSlot
-    return this.#merge(forSlot, this.#waitedForTime.all(now, limit) as WaitingRow[], limit, policy, running())
+    const atAnyTime = this.#atAnyTime.all(limit) as WaitingRow[]
+    // Sorted first: those that a process with groups has put into its lane.
+    const comesAgain = atAnyTime[0]?.due === AGAIN
+    if (last.due <= AT_ONCE && !comesAgain) return atAnyTime
+    const forSlot = comesAgain ? (this.#waitsForSlot.all(limit) as WaitingRow[]) : atAnyTime
+    const again = comesAgain ? (this.#comesAgain.all(limit) as WaitingRow[]) : []
+    const waited = last.due <= AT_ONCE ? [] : (this.#waitedForTime.all(now, limit) as WaitingRow[])
+    return this.#merge(forSlot, [...again, ...waited], limit, policy, running())
   }
 
   nextDueMs(now: number): number | undefined {
@@ -98,7 +116,7 @@ export class PlainLanes {
     while (merged.length < limit) {
       const row = this.#turns.next(policy, running, first, retry)
       if (row === undefined) break
-      if (row.due > AT_ONCE) running.retries++
+      if (isRetry(row.due)) running.retries++
       merged.push(row)
     }
     return merged

@@ -4,10 +4,10 @@ import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { count, type Running } from '../leases/own-leases.ts'
-import { ACTIVE, AGAIN, AT_ONCE, FIRST, PARKED, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, FIRST, PARKED, WAITING } from '../schema/states.ts'
 import { Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
-import { GroupLanes, PlainLanes, type WaitingRow } from './lanes.ts'
+import { GroupLanes, isRetry, PlainLanes, type WaitingRow } from './lanes.ts'
 import type { Paused } from './pauses.ts'
 import type { ReadAhead } from './read-ahead.ts'
 
@@ -203,7 +203,7 @@ export class Take {
     const ref = arrivals.get(key)
     const taken: TakenRow = { seq, token, attempt, decision, mark }
     if (row.group !== null) taken.group = row.group
-    if (due === AGAIN || due > AT_ONCE) taken.isRetry = true
+    if (isRetry(due)) taken.isRetry = true
     if (policy.groups !== undefined) count(running(), taken)
     if (ref !== undefined) taken.ref = ref
     else {
