@@ -204,6 +204,19 @@ describe('retries', () => {
     one.end()
   })
 
+  it('have no more slots than that while rows of a paused type wait', async () => {
+    const one = new Process()
+    one.accept('r'.repeat(20))
+    one.run({ take: 20 })
+    one.fail(one.held, 1)
+    one.accept('p'.repeat(20) + 'f'.repeat(20))
+    one.ask({ kind: 'pause', type: 'p' })
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(one.take(16).replaceAll('f', '')).toBe('rrrrrrrr')
+    expect(one.held).toHaveLength(16)
+    one.end()
+  })
+
   it('have no more slots in a process without groups than that, once one with groups has seen them', async () => {
     const [plain, other] = [new Process(), new Process({ by: 'type', limit: 1 })]
     plain.accept('r'.repeat(40))

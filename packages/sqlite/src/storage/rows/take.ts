@@ -132,9 +132,14 @@ export class Take {
   #takePlain(limit: number, context: TakeContext): Taken[] {
     const { policy, running, now } = context
     const taken: Taken[] = []
+    // Rows that are parked leave slots to the next round, which must know the retries of this one.
+    const runningThen = (): Running => {
+      const { byGroup, retries } = running()
+      return { byGroup, retries: retries + taken.filter(({ row }) => row.isRetry).length }
+    }
     for (let parked = 0; taken.length < limit; ) {
       const before = parked
-      for (const row of this.#plain.next(limit - taken.length, policy, running, now)) {
+      for (const row of this.#plain.next(limit - taken.length, policy, runningThen, now)) {
         if (this.#parks(row, context)) parked++
         else taken.push(this.#take(row, context))
       }
