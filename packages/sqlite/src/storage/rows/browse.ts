@@ -30,7 +30,9 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
     ${page(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
     ${page(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${page(`WHERE state = ${WAITING} AND due = ${AGAIN}`)} UNION ALL
+    ${page(`WHERE state = ${PARKED} AND due = ${FIRST}`)} UNION ALL
     ${page(`WHERE state = ${PARKED} AND due = ${AT_ONCE}`)} UNION ALL
+    ${page(`WHERE state = ${PARKED} AND due = ${AGAIN}`)} UNION ALL
     ${page(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)}
   ) ORDER BY seq LIMIT ?2`
 // Sorts at most as many rows as all processes run at a time.

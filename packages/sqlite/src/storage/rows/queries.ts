@@ -21,7 +21,9 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
     ${first(`WHERE state = ${WAITING} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`INDEXED BY ackhook_events_delayed WHERE state = ${WAITING} AND due > ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${WAITING} AND due = ${AGAIN}`)} UNION ALL
+    ${first(`WHERE state = ${PARKED} AND due = ${FIRST}`)} UNION ALL
     ${first(`WHERE state = ${PARKED} AND due = ${AT_ONCE}`)} UNION ALL
+    ${first(`WHERE state = ${PARKED} AND due = ${AGAIN}`)} UNION ALL
     ${first(`WHERE state = ${BEHIND} AND due = ${AT_ONCE}`)} UNION ALL
     ${first(`WHERE state = ${ACTIVE}`)})`
 // Events behind another one of their key wait for that one, not for a slot.

@@ -4,7 +4,7 @@ import type { StoragePolicy } from '../../protocol/storage-policy.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { type ExpiredLease, type ExpiredLeases, leaseToken } from '../leases/expired-leases.ts'
 import { count, type Running } from '../leases/own-leases.ts'
-import { ACTIVE, AT_ONCE, FIRST, PARKED, WAITING } from '../schema/states.ts'
+import { ACTIVE, AGAIN, AT_ONCE, FIRST, PARKED, WAITING } from '../schema/states.ts'
 import { Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
 import { GroupLanes, isRetry, PlainLanes, type WaitingRow } from './lanes.ts'
@@ -37,7 +37,9 @@ const BEGAN_IN_FUTURE = `FROM ackhook_events INDEXED BY ackhook_events_wait_bega
   WHERE state = ${WAITING} AND due > ${AT_ONCE} AND due - delay > ?`
 const IS_CLOCK_SET_BACK = `SELECT 1 ${BEGAN_IN_FUTURE} LIMIT 1`
 const WAIT_FROM_NOW = `UPDATE ackhook_events SET due = ? + delay WHERE seq IN (SELECT seq ${BEGAN_IN_FUTURE} LIMIT ?)`
-const PARK = `UPDATE ackhook_events SET state = ${PARKED}, due = ${AT_ONCE}, delay = 0 WHERE seq = ?`
+// Keeps the lane: a retry stays one over a pause.
+const PARK = `UPDATE ackhook_events SET state = ${PARKED}, due = iif(due > ${AT_ONCE}, ${AGAIN}, due), delay = 0
+  WHERE seq = ?`
 const PARKED_TYPE = `SELECT type FROM ackhook_events INDEXED BY ackhook_events_parked WHERE state = ${PARKED} AND type > ?
   ORDER BY type LIMIT 1`
 const UNPARK = `UPDATE ackhook_events SET state = ${WAITING} WHERE seq IN (
