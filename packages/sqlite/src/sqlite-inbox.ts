@@ -109,6 +109,8 @@ class SqliteInbox {
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
   #pauseLog: PauseLog | undefined
+  /** As last read, also before the start. */
+  #pauses: readonly PausedHandling[] = []
   #closing: Promise<DrainReport> | undefined
   readonly #recordRetries = new RecordRetries()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
@@ -129,7 +131,7 @@ class SqliteInbox {
       onRow: (row, arrived, sentAt) => this.#take(row, arrived, sentAt),
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
-      onPauses: paused => this.#pauseLog?.see(paused),
+      onPauses: paused => this.#seePauses(paused),
     })
     this.handling = {
       pause: type => this.#setPause('pause', type),
@@ -167,7 +169,13 @@ class SqliteInbox {
     const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
     this.#started = { work, policy, leaseCheck }
     this.#pauseLog = this.#createPauseLog(policy)
+    this.#pauseLog.see(this.#pauses)
     this.#batcher.flushNow()
+  }
+
+  #seePauses(paused: readonly PausedHandling[]): void {
+    this.#pauses = paused
+    this.#pauseLog?.see(paused)
   }
 
   #createPauseLog({ logger, observe }: ProcessingPolicy): PauseLog {

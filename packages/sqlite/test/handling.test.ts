@@ -35,6 +35,21 @@ it('logs a pause with the command that ends it, and again in the next process', 
     }
   }))
 
+it('logs a pause, and its end, in a process that only receives', () =>
+  withFolder(async folder => {
+    const inbox = sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' })
+    const { receiver, logger, send } = receive(inbox, { concurrency: 0 })
+    const told = () => logger.lines.map(({ fields }) => fields['code'])
+    await inbox.handling?.pause('order.paid')
+    await receiver.start()
+    await send('order.paid', 'one')
+    await vi.waitFor(() => expect(told()).toEqual(['handling_paused']))
+    await inbox.handling?.resume()
+    await send('order.paid', 'two')
+    await vi.waitFor(() => expect(told()).toEqual(['handling_paused', 'handling_resumed']))
+    await receiver.close()
+  }))
+
 it('can be asked of an inbox that has not started, as tools do, and of a user’s own database', () =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')

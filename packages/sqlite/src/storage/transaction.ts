@@ -80,8 +80,9 @@ class BatchTransaction {
     return this.#wanted > 0 && !this.#paused.coversAll
   }
 
+  /** Also where nothing is taken: each process tells what is paused. */
   #readPauses(): void {
-    if (this.#wanted > 0) this.#paused = this.#connection.pauses.read()
+    this.#paused = this.#connection.pauses.read()
   }
 
   #runningNow(): Running {
@@ -162,7 +163,7 @@ class BatchTransaction {
   #results(recorded: readonly Pick<BatchResult, 'settled' | 'admissions'>[]): BatchResult[] {
     const { settle, queries } = this.#connection
     const nextDueMs = this.#nextDueMs()
-    const paused = this.#wanted > 0 ? this.#connection.pauses.changed(this.#paused) : undefined
+    const paused = this.#connection.pauses.changed(this.#paused)
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],

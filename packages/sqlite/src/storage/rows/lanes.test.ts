@@ -293,6 +293,19 @@ describe('a pause of one type', () => {
     other.end()
   })
 
+  it('is no backlog while every slot is busy either', async () => {
+    const one = new Process()
+    one.accept('pp')
+    one.ask({ kind: 'pause', type: 'p' })
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(one.ask({ kind: 'stats' })).toMatchObject({ pending: 2, oldestUntriedMs: 0 })
+    one.accept('q')
+    await new Promise(resolve => setTimeout(resolve, 5))
+    const { oldestUntriedMs } = one.ask({ kind: 'stats' }) as { oldestUntriedMs: number }
+    expect(oldestUntriedMs).toBeGreaterThan(0)
+    one.end()
+  })
+
   it('is told when it changes, and not with every result', () => {
     const [one, other] = [new Process(), new Process()]
     expect(one.run({ take: 1 }).paused).toEqual([])
@@ -305,25 +318,28 @@ describe('a pause of one type', () => {
     other.end()
   })
 
-  it.each([undefined, BY_TYPE])('makes no retry a first attempt: they share the slots as ever (%o)', async groups => {
-    const one = new Process(groups === undefined ? undefined : { by: 'type', limit: 16 })
-    one.accept('p'.repeat(20))
-    one.run({ take: 20 })
-    one.fail(one.held, 1)
-    one.accept('q'.repeat(20))
-    for (const type of ['p', 'q']) one.ask({ kind: 'pause', type })
-    await new Promise(resolve => setTimeout(resolve, 20))
-    expect(one.take(16)).toBe('')
-    const pending = one.ask({ kind: 'browse', state: 'pending', limit: 99 }) as { type: string }[]
-    expect(pending.map(({ type }) => type).join('')).toBe('p'.repeat(20) + 'q'.repeat(20))
-    one.ask({ kind: 'resume', type: undefined })
-    // Each take lets the rows of one type go on.
-    for (let i = 0; i < 2; i++) one.run({ take: 1 })
-    one.run({ take: 14 })
-    expect(one.held.filter(({ isRetry }) => isRetry)).toHaveLength(8)
-    expect(one.held.filter(({ attempt }) => attempt === 1)).toHaveLength(8)
-    one.end()
-  })
+  it.each([undefined, BY_TYPE])(
+    'makes no retry a first attempt: they share the slots as ever (%o)',
+    async groups => {
+      const one = new Process(groups === undefined ? undefined : { by: 'type', limit: 16 })
+      one.accept('p'.repeat(20))
+      one.run({ take: 20 })
+      one.fail(one.held, 1)
+      one.accept('q'.repeat(20))
+      for (const type of ['p', 'q']) one.ask({ kind: 'pause', type })
+      await new Promise(resolve => setTimeout(resolve, 20))
+      expect(one.take(16)).toBe('')
+      const pending = one.ask({ kind: 'browse', state: 'pending', limit: 99 }) as { type: string }[]
+      expect(pending.map(({ type }) => type).join('')).toBe('p'.repeat(20) + 'q'.repeat(20))
+      one.ask({ kind: 'resume', type: undefined })
+      // Each take lets the rows of one type go on.
+      for (let i = 0; i < 2; i++) one.run({ take: 1 })
+      one.run({ take: 14 })
+      expect(one.held.filter(({ isRetry }) => isRetry)).toHaveLength(8)
+      expect(one.held.filter(({ attempt }) => attempt === 1)).toHaveLength(8)
+      one.end()
+    },
+  )
 
   it('sets a retry aside too, and a row of a group', async () => {
     const one = new Process(BY_TYPE)

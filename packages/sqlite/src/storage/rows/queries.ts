@@ -30,6 +30,12 @@ const OLDEST = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq 
 const OLDEST_UNTRIED = `SELECT min(accepted_at) AS oldest FROM ackhook_events WHERE seq IN (
     ${first(`WHERE state = ${WAITING} AND due = ${FIRST} AND attempts = 0`)} UNION ALL
     ${first(`WHERE state = ${WAITING} AND due = ${AT_ONCE} AND attempts = 0`)})`
+/** Rows among which one that is not paused is looked for: takes set aside those of paused types, but only while slots are free. */
+const SEARCHED = 10_000
+const OLDEST_UNPAUSED = `SELECT accepted_at AS oldest FROM ackhook_events WHERE seq = (
+    SELECT seq FROM (SELECT seq, type, attempts FROM ackhook_events
+      WHERE state = ${WAITING} AND due = ${AT_ONCE} ORDER BY seq LIMIT ${SEARCHED})
+    WHERE attempts = 0 AND type NOT IN (SELECT type FROM ackhook_pauses) ORDER BY seq LIMIT 1)`
 const COUNT_RETRYING = `SELECT count(*) AS count FROM ackhook_events INDEXED BY ackhook_events_delayed
   WHERE state = ${WAITING} AND due > ${AT_ONCE}`
 // Reads the index by the start of each wait: an event that waits for another process has no error.
@@ -80,6 +86,7 @@ export class Queries {
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
   readonly #oldestUntried: SqliteStatement
+  readonly #oldestUnpaused: SqliteStatement
   readonly #countRetrying: SqliteStatement
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
@@ -94,6 +101,7 @@ export class Queries {
     this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
     this.#oldestUntried = database.prepare(OLDEST_UNTRIED)
+    this.#oldestUnpaused = database.prepare(OLDEST_UNPAUSED)
     this.#countRetrying = database.prepare(COUNT_RETRYING)
     this.#waitingError = database.prepare(WAITING_ERROR)
     this.#forget = database.prepare(FORGET)
@@ -157,11 +165,12 @@ export class Queries {
     const countOf = (statement: SqliteStatement): number =>
       (statement.get() as { readonly count: number }).count
     const ageOf = (statement: SqliteStatement): number => {
-      const { oldest } = statement.get() as { readonly oldest: number | null }
+      const { oldest = null } = (statement.get() ?? {}) as { readonly oldest?: number | null }
       return oldest === null ? 0 : Math.max(0, now - oldest)
     }
     const active = countOf(this.#countActive)
     const paused = this.#pauses.read()
+    const untried = paused.types.size > 0 ? this.#oldestUnpaused : this.#oldestUntried
     const waiting = this.#waitingError.get() as { readonly reason: string } | undefined
     return {
       pending: Math.max(0, this.#counts.total('unhandled') - active),
@@ -170,7 +179,7 @@ export class Queries {
       oldestPendingMs: ageOf(this.#oldest),
       retrying: countOf(this.#countRetrying),
       // What is paused could not run now.
-      oldestUntriedMs: paused.coversAll ? 0 : ageOf(this.#oldestUntried),
+      oldestUntriedMs: paused.coversAll ? 0 : ageOf(untried),
       ...(paused.coversAll && { paused: true }),
       ...(paused.types.size > 0 && { pausedTypes: [...paused.types] }),
       ...(waiting && { waitingError: waiting.reason }),
