@@ -72,6 +72,10 @@ it('gives an event its group: its type, its namespace, or what the function retu
   expect(await named(() => undefined)).toMatchObject({ group: '' })
   expect(await named(() => null)).toMatchObject({ group: '' })
   expect(await named(() => 'x'.repeat(1000))).toMatchObject({ group: 'x'.repeat(128) })
+  // A database may read another name back.
+  expect(await named(() => 'a\0b\ud800')).toMatchObject({ group: 'a\ufffdb\ufffd' })
+  expect(await named(() => `${'x'.repeat(127)}😀`)).toMatchObject({ group: `${'x'.repeat(127)}\ufffd` })
+  expect(await named(() => '😀')).toMatchObject({ group: '😀' })
   expect(await named(undefined)).toHaveProperty('group', undefined)
   expect(() => named(() => 7 as never)).toThrow("Option 'concurrency.by': the function must return a string")
 })

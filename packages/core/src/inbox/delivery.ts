@@ -154,6 +154,8 @@ function orderOf<Context>(
 
 /** Groups are told apart by their first characters: an index, and each process, keeps their names. */
 const MAX_GROUP = 128
+/** Half of a surrogate pair, and NUL: a database may read the name back as another one. */
+const NOT_KEPT = /[\p{Surrogate}\0]/gu
 
 function groupOf<Context>(
   { groupBy }: DeliveryParts<Context>,
@@ -161,12 +163,16 @@ function groupOf<Context>(
   namespace: string,
 ): string | undefined {
   if (groupBy === undefined) return undefined
-  if (groupBy === 'type') return event.type.slice(0, MAX_GROUP)
-  if (groupBy === 'namespace') return namespace.slice(0, MAX_GROUP)
+  if (groupBy === 'type') return groupName(event.type)
+  if (groupBy === 'namespace') return groupName(namespace)
   const group: unknown = groupBy(event, { namespace }) ?? ''
   if (typeof group !== 'string')
     return refuse('concurrency.by', group, 'a string, or undefined for the group of the others')
-  return group.slice(0, MAX_GROUP)
+  return groupName(group)
+}
+
+function groupName(text: string): string {
+  return text.slice(0, MAX_GROUP).replace(NOT_KEPT, '\ufffd')
 }
 
 /** Begins a key that includes its namespace, and ends the namespace. */

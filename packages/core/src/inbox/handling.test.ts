@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Observation } from '../observe/observation.ts'
-import { PauseLog, sortedPauses } from './handling.ts'
+import { PauseLog, pausedType, sortedPauses } from './handling.ts'
 
 it('tells each pause and its end once, with the command that ends it', () => {
   const lines: string[] = []
@@ -37,4 +37,15 @@ it('orders pauses: all first, then by type', () => {
     { type: 'b', since: 1 },
   ]
   expect(sortedPauses([b, all, a])).toEqual([all, a, b])
+})
+
+it.each(['', 'a.*', 'a\0b', '\ud800x', 'x\udc00', 7, null])(
+  'refuses to pause %j, which is not one exact type',
+  type => {
+    expect(() => pausedType(type)).toThrow("Option 'type': must be one exact type")
+  },
+)
+
+it.each([undefined, 'a.b', 'größe 😀'])('lets %j be paused', type => {
+  expect(pausedType(type)).toBe(type)
 })

@@ -51,9 +51,13 @@ export function sortedPauses(paused: readonly PausedHandling[]): readonly Paused
   })
 }
 
+/** What some databases cut a text at, or store as another one: NUL, and half of a surrogate pair. */
+const NOT_KEPT = /[\p{Surrogate}\0]/u
+
 /** Checks the argument of {@link HandlingControl.pause}. Throws `ConfigurationError` unless it is one type, or absent. */
 export function pausedType(type: unknown): string | undefined {
-  if (type === undefined || (typeof type === 'string' && type !== '' && !type.includes('*'))) return type
+  if (type === undefined) return type
+  if (typeof type === 'string' && type !== '' && !type.includes('*') && !NOT_KEPT.test(type)) return type
   throw new ConfigurationError(
     'type',
     `must be one exact type such as 'conversation.resolved', or left out for all of them; got ${show(type)}`,

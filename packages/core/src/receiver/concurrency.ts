@@ -37,6 +37,11 @@ export function resolveConcurrency(
   inbox: Inbox,
 ): Concurrency {
   if (typeof option !== 'object') return plain('concurrency', option, inbox)
+  if (Array.isArray(option))
+    throw new ConfigurationError(
+      'concurrency',
+      `must be a number, or an object such as { total: 16, perType: 4 }; got ${show(option)}`,
+    )
   refuseUnknownNames(option, NAMES, 'concurrency', '{ total: 16, perType: 4 }')
   refuseNull(option, 'concurrency')
   const resolved = plain('concurrency.total', option.total, inbox)

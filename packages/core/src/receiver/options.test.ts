@@ -82,6 +82,7 @@ describe('concurrency', () => {
   it.each([
     ['concurrency', null],
     ['concurrency', '16'],
+    ['concurrency', []],
     ['concurrency.total', { total: 0 }],
     ['concurrency.total', { total: '16' }],
     ['concurrency.perTyp', { perTyp: 1 }],
