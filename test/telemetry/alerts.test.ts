@@ -38,25 +38,30 @@ it('there are nineteen faults, of which sixteen are told within two minutes', ()
   expect(FAULTS.filter(({ withinS = Number.POSITIVE_INFINITY }) => withinS <= 120)).toHaveLength(16)
 })
 
-it('a new process that has something to report before its first scrape is heard too', () => {
+it.each([
+  ['redis_evicts', ['AckhookNotice']],
+  ['handling_paused', ['AckhookNotice']],
+  // Somebody has ended a pause: nothing is to be done.
+  ['handling_resumed', []],
+])('a new process that reports %s before its first scrape fires %j', (code, fires) => {
   const begin = stepsIn(5)
   const series = Object.fromEntries(
-    [...COUNTERS, ...Object.keys(HEALTHY)].map(name => [
+    [...COUNTERS, incidents(code), ...Object.keys(HEALTHY)].map(name => [
       name,
       Array.from({ length: begin + stepsIn(2) }, (_, step) => {
         if (step < begin) return undefined
-        return HEALTHY[name] ?? Number(name === incidents('redis_evicts'))
+        return HEALTHY[name] ?? Number(name === incidents(code))
       }),
     ]),
   )
-  const fires = firstFirings(
+  const firings = firstFirings(
     {
       ...ofTarget('a:9464', { up: new Array(begin).fill(1), ackhook_inbox_up: new Array(begin).fill(1) }),
       ...ofTarget('b:9464', series),
     },
     [begin - 1, begin, begin + 2],
   )
-  expect([...fires]).toEqual([['AckhookNotice', begin]])
+  expect([...firings]).toEqual(fires.map(name => [name, begin]))
 })
 
 it('no alert fires in time without a fault, with deployments, a scanner and a replay', () => {
