@@ -269,8 +269,9 @@ test('new events are accepted on the primary alone, even if other statements rea
 test('deliveries that are refused together cost the server a few lookups, not one each', async () => {
   const pool = pooled()
   let statements = 0
-  intercept(pool, (_, run) => {
-    statements++
+  intercept(pool, (text, run) => {
+    // The processes read their board now and then.
+    if (!text.includes('ackhook_process')) statements++
     return run()
   })
   const inbox = opened({ postgres: pool })
