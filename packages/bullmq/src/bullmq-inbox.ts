@@ -137,7 +137,7 @@ class BullmqInbox {
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
     const minutes = new MinuteCounter(minute => engine.board.count(minute))
-    const pauses = new PauseWatch(policy)
+    const pauses = new PauseWatch(policy, cliPlace(this.#options))
     try {
       await withinStartTime(this.#begin(engine, work, policy, { pruner, minutes, pauses }), timeoutMs, engine)
     } catch (cause) {

@@ -68,6 +68,10 @@ describe.each([
     expect(await inbox.handling?.paused()).toEqual([])
     await until(() => told().length === 2)
     expect(told()).toEqual(['handling_paused', 'handling_resumed'])
+    const [pause] = policy.seen.flatMap(one =>
+      one.kind === 'notice' && one.code === 'handling_paused' ? [one.message] : [],
+    )
+    expect(pause).toMatch(/npx ackhook inbox resume --all --(redis|postgres) \S+ --queue q/)
   })
 
   test('a pause made in a dashboard is listed, with the time at which it was noticed, and ends here', async () => {

@@ -1,4 +1,5 @@
 import { ConfigurationError, type HandlingControl } from '@ackhook/core'
+import { resumeCommand } from '@ackhook/core/sharing'
 import { PauseLog, type ProcessingPolicy, pausedType } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 import type { InboxView } from '../engine/event-board.ts'
@@ -34,8 +35,13 @@ export class PauseWatch {
   #seenAt = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor({ logger, observe }: Pick<ProcessingPolicy, 'logger' | 'observe'>) {
-    this.#log = new PauseLog({ logger, observe })
+  /** @param place - Flags with which the command line finds the inbox, if it can. */
+  constructor(
+    { logger, observe }: Pick<ProcessingPolicy, 'logger' | 'observe'>,
+    place: readonly string[] | undefined,
+  ) {
+    const resumeBy = place && ((type: string | undefined) => resumeCommand(place, type))
+    this.#log = new PauseLog({ logger, observe, ...(resumeBy && { resumeBy }) })
   }
 
   /** Called with each view of the board. A process that shares its handlers reads one twice a second. */
