@@ -20,7 +20,7 @@ export interface PausedHandling {
 export interface HandlingControl {
   /** Reason why single types cannot be paused, only all of them. `pause` then refuses a type with these words. */
   readonly cannotPauseTypes?: string
-  /** Pauses one exact type, or all. `false` if that is paused already. Throws `ConfigurationError` for what it cannot. */
+  /** Pauses one exact type, or all. `false` if that is paused already, and in memory during the drain. Throws `ConfigurationError` for what it cannot. */
   pause(type?: string): MaybePromise<boolean>
   /**
    * Ends the pause of one type; without a type every pause, those of single types too. While all are paused, a type that
@@ -64,6 +64,7 @@ export function pausedType(type: unknown): string | undefined {
   )
 }
 
+/** Where a {@link PauseLog} reports pauses, and the command that ends one. */
 export interface PauseLogParts {
   readonly logger: Logger
   readonly observe: (observation: Observation) => void

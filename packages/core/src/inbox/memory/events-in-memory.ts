@@ -471,11 +471,12 @@ export class EventsInMemory {
   /** Runs what a pause has held back: it would be lost with the process. */
   #endPauses(): void {
     const pauses = this.#pauses
-    if (!pauses.isAny) return
+    const wasAny = pauses.isAny
     const held = [...this.#entries.values()].filter(
       ({ attempt, delivery }) => attempt === undefined && pauses.covers(delivery.type),
     ).length
-    pauses.end(undefined)
+    pauses.close()
+    if (!wasAny) return
     if (held > 0)
       this.#policy.logger.warn(
         { code: 'pause_ended_by_drain', events: held },

@@ -38,6 +38,26 @@ it('ends with the drain, which runs what waits rather than lose it, and says so'
   expect(line).toMatchObject({ level: 'warn', fields: { events: 2 } })
 })
 
+it('cannot begin during the drain, which would lose what waits', async () => {
+  const inbox = memoryInbox()
+  const { receiver, send } = watch({ inbox, concurrency: 1 })
+  const ran: string[] = []
+  const pauses: unknown[] = []
+  let end = () => {}
+  const ended = new Promise<void>(resolve => (end = resolve))
+  receiver.on('*', async event => {
+    if (event.id === 'a') await ended
+    else pauses.push(await inbox.handling?.pause(), await inbox.handling?.pause('a.b'))
+    ran.push(event.id)
+  })
+  for (const id of ['a', 'b', 'c']) await send({ id })
+  const closed = receiver.close({ timeout: '10s' })
+  end()
+  expect(await closed).toEqual({ lost: 0 })
+  expect(ran).toEqual(['a', 'b', 'c'])
+  expect(pauses).toEqual([false, false, false, false])
+})
+
 it('leaves events with their senders where the reply waits for the handlers', async () => {
   const { receiver, send, ran, handling } = paused('a.b', { acknowledge: 'after-processing', concurrency: 1 })
   let end = () => {}

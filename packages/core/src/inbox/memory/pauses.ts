@@ -5,6 +5,7 @@ export class Pauses {
   /** Pauses by type; `undefined` is the one of all types. */
   readonly #since = new Map<string | undefined, number>()
   #coversAll = false
+  #isOver = false
 
   /** Read before each attempt. */
   get isAny(): boolean {
@@ -27,10 +28,16 @@ export class Pauses {
 
   /** Returns whether that was not paused before. */
   add(type: string | undefined): boolean {
-    if (this.#since.has(type)) return false
+    if (this.#isOver || this.#since.has(type)) return false
     this.#since.set(type, Date.now())
     this.#coversAll = this.#since.has(undefined)
     return true
+  }
+
+  /** Ends all pauses, and allows no other: the drain of events in memory would lose what waits. */
+  close(): void {
+    this.#isOver = true
+    this.end(undefined)
   }
 
   /** Ends one pause, or all of them. Returns whether there was one. */

@@ -289,3 +289,31 @@ it('lets the next event of a key go on once the paused one before it is gone', (
   queue.remove(held)
   expect(queue.shift()).toBe(behind)
 })
+
+it('lets no older event of a key pass one that has begun and waits, paused or for a slot', () => {
+  for (const isPaused of [true, false]) {
+    let covers = (_type: string): boolean => false
+    const pauses = { isAny: true, covers: (type: string) => covers(type) }
+    const queue = newQueue({ pauses })
+    const typed = (type: string, createdAt: number) => {
+      const one = entry('k', createdAt) as Entry & { delivery: { type: string }; attempts: number }
+      Object.assign(one.delivery, { type })
+      return one
+    }
+    const begun = typed('p', 2)
+    queue.push(begun)
+    expect(queue.shift()).toBe(begun)
+    begun.attempts = 1
+    covers = type => isPaused && type === 'p'
+    queue.push(begun)
+    if (isPaused) expect(queue.shift()).toBeUndefined()
+    const older = typed('q', 1)
+    queue.push(older)
+    if (isPaused) expect(queue.shift()).toBeUndefined()
+    covers = () => false
+    queue.unpark()
+    expect(queue.shift()).toBe(begun)
+    queue.remove(begun)
+    expect(queue.shift()).toBe(older)
+  }
+})

@@ -172,7 +172,10 @@ function isIdle({ holder, waiting }: KeyQueue<Ready>): boolean {
 
 function insertByAge<E extends Ready>(waiting: E[], entry: E): void {
   const createdAt = entry.delivery.order?.createdAt ?? 0
-  const before = waiting.findLastIndex(({ delivery }) => (delivery.order?.createdAt ?? 0) <= createdAt)
+  // One that has begun stays first, also while it waits for a slot or for the end of a pause.
+  const before = waiting.findLastIndex(
+    ({ delivery, attempts }) => attempts > 0 || (delivery.order?.createdAt ?? 0) <= createdAt,
+  )
   waiting.splice(before + 1, 0, entry)
 }
 
