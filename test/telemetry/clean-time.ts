@@ -60,9 +60,9 @@ class Pod {
  * Twenty processes without a fault: a customer of five events a minute beside a scanner, a deployment every twelve hours,
  * a replayed request, an event that waits for its retries for 17 hours, short bursts, and a slow reply in each new process.
  */
-export function cleanTime({ hours }: { readonly hours: number }): SeriesByName {
+export function cleanTime({ hours, seed }: { readonly hours: number; readonly seed: number }): SeriesByName {
   const steps = (hours * 3600) / STEP_S
-  const random = randomFrom(49)
+  const random = randomFrom(seed)
   const pods: Pod[] = []
   const all: Pod[] = []
   const start = (slot: number, step: number): void => {
