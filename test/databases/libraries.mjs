@@ -10,6 +10,11 @@ const quiet = pool => {
   return pool
 }
 const pgPool = (connectionString, name = 'pg') => quiet(new (load(name).Pool)({ connectionString, max: 10 }))
+/** Kysely does not listen to the clients that it has taken. */
+const heard = pool => {
+  pool.on('connect', client => client.on('error', () => {}))
+  return pool
+}
 const mysqlPool = (uri, name = 'mysql2') => load(`${name}/promise`).createPool(uri)
 const sqliteFile = path => {
   const file = new (load('better-sqlite3'))(path)
@@ -148,7 +153,7 @@ export const ON_POSTGRES = {
   'Drizzle on postgres.js without prepare': drizzleOn('postgres-js', address =>
     load('postgres')(address, { max: 10, prepare: false }),
   ),
-  'Kysely on pg, newest': address => kysely(new PostgresDialect({ pool: pgPool(address) })),
+  'Kysely on pg, newest': address => kysely(new PostgresDialect({ pool: heard(pgPool(address)) })),
   'Kysely on pg, oldest': address =>
     kysely(new (load('kysely-old').PostgresDialect)({ pool: pgPool(address) }), undefined, 'kysely-old'),
   'Knex on pg, newest': address => knex('pg', address),

@@ -61,7 +61,8 @@ export const pg: Library = {
       if (isLost(error)) fault ??= error
       throw error
     } finally {
-      client.off?.('error', lost)
+      // The event of a lost connection may follow its error.
+      if (fault === undefined) client.off?.('error', lost)
       client.release(fault)
     }
   },

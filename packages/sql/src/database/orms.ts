@@ -2,6 +2,7 @@ import { ConfigurationError } from '@ackhook/core'
 import { type Dialect, type Isolation, numbered, type Query, returnsRows, toResult } from './dialect.ts'
 import { postgresJs } from './drivers.ts'
 import { between, has, type Library } from './library.ts'
+import { isLost } from './transient.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
 // public are read in this file only; the matrix of test/databases fails when they change.
@@ -198,10 +199,15 @@ async function guarded<R>(tx: Drizzle, work: (tx: object) => Promise<R>): Promis
   const client = tx.session.client
   const lost = (): void => {}
   client?.on?.('error', lost)
+  const stop = (): unknown => client?.off?.('error', lost)
   try {
-    return await work(tx)
-  } finally {
-    client?.off?.('error', lost)
+    const result = await work(tx)
+    stop()
+    return result
+  } catch (error) {
+    // The event of a lost connection may follow its error.
+    if (!isLost(error)) stop()
+    throw error
   }
 }
 

@@ -59,7 +59,7 @@ once('wrong tx', (_event: EventOf<'conversation.resolved'>, _tx: PoolConnection)
 // @ts-expect-error -- no database object
 sqlEffects('postgres://')
 // @ts-expect-error -- a duration is a string with a unit
-sqlEffects(pool, { retention: 90 })
+sqlEffects(pool, { wait: 90 })
 // @ts-expect-error -- no such level
 sqlEffects(pool, { isolation: 'snapshot' })
 // @ts-expect-error -- without a time
