@@ -42,7 +42,7 @@ export function isLocked(error: unknown): boolean {
 
 /** Returns whether the connection is lost: its transaction is gone, and no statement may be sent on it. */
 export function isLost(error: unknown): boolean {
-  const lost = /^(?:08|57P)[0-9A-Z]{3}$|^E[A-Z]{4,}$|^CONNECTION_|^PROTOCOL_CONNECTION_LOST$/
+  const lost = /^08[0-9A-Z]{3}$|^57P[0-9A-Z]{2}$|^E[A-Z]{4,}$|^CONNECTION_|^PROTOCOL_CONNECTION_LOST$/
   return someError(
     error,
     ({ code }) => typeof code === 'string' && lost.test(code) && !code.startsWith('ER_'),

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { isLocked, isLost, isMissingTable, isTransient } from './transient.ts'
+
+const wrapped = (code: unknown) => Object.assign(new Error('Failed query'), { cause: { code } })
+
+it('knows a lost connection, also inside the error of an ORM', () => {
+  for (const code of [
+    '57P01',
+    '57P02',
+    '08006',
+    'ECONNRESET',
+    'EPIPE',
+    'CONNECTION_CLOSED',
+    'PROTOCOL_CONNECTION_LOST',
+  ])
+    expect([code, isLost({ code }), isLost(wrapped(code))]).toEqual([code, true, true])
+  for (const code of ['57014', '23505', '25P02', '40001', 'ER_DUP_ENTRY', 'P2034', undefined])
+    expect([code, isLost({ code })]).toEqual([code, false])
+})
+
+it('knows what the database asks to repeat, and what it does not', () => {
+  for (const code of ['40001', '40P01', 'ER_LOCK_DEADLOCK', 'P2034', 'SQLITE_BUSY'])
+    expect([code, isTransient(wrapped(code))]).toEqual([code, true])
+  expect(isTransient({ errcode: 261 })).toBe(true)
+  expect(isTransient({ errcode: 19 })).toBe(false)
+  expect(isTransient({ code: '23505' })).toBe(false)
+  expect(isLocked({ errno: 1205 })).toBe(true)
+  expect(isMissingTable({ code: '42P01' })).toBe(true)
+  expect(isMissingTable(new Error('no such table: ackhook_once'))).toBe(true)
+  expect(isMissingTable(undefined)).toBe(false)
+})
