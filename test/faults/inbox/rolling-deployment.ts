@@ -98,7 +98,7 @@ export function testRollingDeployments(
         await deploy(deployment, scaled(3000, 30))
         const [last] = [...up].reverse()
         if (last === undefined) throw new Error('no process is up')
-        await nothingIsLeft(last, 60_000)
+        await nothingIsLeft(last, 240_000)
         const areHandled = (ids: ReadonlySet<string>) => {
           // Reads once for all ids: the ledger of a full run is long.
           const { ranBy } = space.read()
