@@ -33,21 +33,21 @@ const ON_WEB_TOO = 'packages/core/src/node/to-node-handler.test.ts'
  * the vectors, the adapters, a journey through each page. A new file is left to `npm run test:all` unless it is named here.
  */
 const FOR_PEOPLE = [
-  'packages/{cloudflare,client,express,testing}/test/*.test.ts',
+  'packages/{cloudflare,testing}/test/*.test.ts',
+  'packages/client/test/documented-curl.test.ts',
   'packages/core/test/{default-logger,exit,timeouts,two-copies}.test.ts',
   'packages/bullmq/test/inbox-suite-{postgres,redis}.test.ts',
   'packages/redis/test/store-suite.test.ts',
   'packages/sql/test/{effects,store-suite*}.test.ts',
-  'packages/sqlite/test/{close,letters,opening,order,outage,processes,stats,unreadable}.test.ts',
-  'packages/sqs/test/{fifo,lambda,worker}.test.ts',
-  'packages/cli/test/{cli,emulator,first-mistakes,inbox}.test.ts',
+  'packages/sqlite/test/{close,letters,order,outage,processes,stats,unreadable}.test.ts',
+  'packages/sqs/test/{lambda,worker}.test.ts',
+  'packages/cli/test/{cli,first-mistakes,inbox}.test.ts',
   'packages/dashboard/test/{api,mounts,pages}.test.ts',
-  'packages/emulator/test/{delivery,determinism,endpoints,http-api,pages,security}.test.ts',
+  'packages/emulator/test/{delivery,determinism,endpoints,http-api,pages}.test.ts',
   'test/conformance/*.test.ts',
   'test/docs/{compile,deploying,errors,links,site}.test.ts',
-  'test/emulator/{client-round-trip,receivers}.test.ts',
+  'test/emulator/client-round-trip.test.ts',
   'test/{journeys,property,vectors}/*.test.ts',
-  'test/shutdown/graceful-shutdown.test.ts',
 ]
 
 /** Tests of `npm run test:all` that have a longer form for the fault run: see test/support/in-full.ts. */

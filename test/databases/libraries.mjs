@@ -155,7 +155,11 @@ export const ON_POSTGRES = {
   ),
   'Kysely on pg, newest': address => kysely(new PostgresDialect({ pool: heard(pgPool(address)) })),
   'Kysely on pg, oldest': address =>
-    kysely(new (load('kysely-old').PostgresDialect)({ pool: heard(pgPool(address)) }), undefined, 'kysely-old'),
+    kysely(
+      new (load('kysely-old').PostgresDialect)({ pool: heard(pgPool(address)) }),
+      undefined,
+      'kysely-old',
+    ),
   'Knex on pg, newest': address => knex('pg', address),
   'Knex on pg, oldest': address => knex('pg', address, 'knex-old'),
   'TypeORM on pg, newest': url => typeorm({ type: 'postgres', url, extra: { max: 10 } }),
