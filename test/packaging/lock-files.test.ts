@@ -12,6 +12,7 @@ it.each([
   '',
   'bench/',
   'site/',
+  'test/databases/',
   'test/frameworks/',
   'test/frameworks/cloudflare/',
   'test/frameworks/nitro/2/',

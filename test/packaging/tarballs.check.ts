@@ -34,8 +34,8 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
     expect(required.filter(one => !contents.includes(one))).toEqual([])
     const copied = sources.filter(one => !one.endsWith('.ts')).map(one => one.replace(/^src\//, 'dist/'))
     const allowed = new Set([...required, ...copied])
-    // Other tests check a built-in page and files for Grafana and Prometheus.
-    expect(contents.filter(one => !allowed.has(one) && !/^(page|grafana)\//.test(one))).toEqual([])
+    // Other tests check a built-in page, files for Grafana and Prometheus, and the skill.
+    expect(contents.filter(one => !allowed.has(one) && !/^(page|grafana|skills)\//.test(one))).toEqual([])
   })
 
   it.runIf(WITHOUT_SOURCES.includes(folder))('stays below 400 kB without its page', () => {

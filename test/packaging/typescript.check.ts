@@ -123,7 +123,7 @@ const MESSAGES: Readonly<Record<string, RegExp>> = {
   'misspelled option in Fastify':
     /'pth' does not exist in type 'FastifyRegisterOptions<FastifyWebhooksOptions>'\.$/,
   'bare number': /Type 'number' is not assignable to type 'false \| `\$\{number\}[a-z]+`.*'\.$/,
-  'text for a number': /Type 'string' is not assignable to type 'number'\.$/,
+  'text for a number': /Type 'string' is not assignable to type 'number \| ConcurrencyOptions.*'\.$/,
   'store as inbox': /Type 'DedupeStore' is missing the following properties from type 'Inbox': accept, /,
   'inbox as store': /Type 'Inbox' is missing the following properties from type 'DedupeStore': claim, /,
   'misspelled field':

@@ -3,9 +3,10 @@ import { createApi, pathInApi } from '../api/api.ts'
 import { type DashboardOptions, resolveOptions } from '../options/options.ts'
 import { ApiProblem } from '../protocol/protocol.ts'
 import { isAllowedHost } from '../security/allowed-host.ts'
+import { PAGE_HEADERS } from '../security/page-headers.ts'
 import { type ForeignCall, hostOf, refuseForeign } from '../security/refuse-foreign.ts'
 import { createAuthorizer, warnOfOpenDoor } from './create-authorizer.ts'
-import { PAGE_HEADERS, servePage } from './serve-page.ts'
+import { servePage } from './serve-page.ts'
 
 /** A request with its framework's view of it. */
 export interface PageRequest {
