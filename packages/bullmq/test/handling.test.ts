@@ -81,10 +81,10 @@ describe.each([
     const inbox = engine.inbox(queue)
     onTestFinished(async () => void (await inbox.close(1000)))
     await inbox.start(scripted(COMPLETED), aPolicy())
+    const pausedAt = Date.now()
     await dashboard.pause()
-    const noticedAt = Date.now()
     const [pause] = (await inbox.handling?.paused()) ?? []
-    expect(pause?.since).toBeGreaterThanOrEqual(noticedAt)
+    expect(pause?.since).toBeGreaterThanOrEqual(pausedAt)
     expect(await inbox.handling?.paused()).toEqual([pause])
     expect(await inbox.handling?.pause()).toBe(false)
     expect(await inbox.handling?.resume()).toBe(true)

@@ -30,6 +30,9 @@ export interface Setting {
   start(extra?: Partial<ChildSettings>): Promise<ReceiverProcess>
 }
 
+/** What attempts record that begin and crash this often: only the stall of one that has begun is a crash. */
+const progressAfter = (times: number): string => JSON.stringify({ begun: { crashes: times, stalls: times } })
+
 const closing: (() => unknown)[] = []
 
 /** Closes everything after each test. Called once where the tests are declared. */
@@ -49,7 +52,7 @@ async function redis(): Promise<Server> {
     async countStalls(queue, times) {
       const client = new Redis(server.url)
       const [job] = await client.keys(`bull:${queue}:e-??????????????????????`)
-      await client.hset(job!, 'stc', times)
+      await client.hset(job!, { stc: times, progress: progressAfter(times) })
       client.disconnect()
     },
   }
@@ -66,7 +69,11 @@ async function postgres(): Promise<Server> {
     async countStalls(queue, times) {
       const client = new Client({ connectionString: server.url })
       await client.connect()
-      await client.query('UPDATE bullmq.job SET stalled_count = $2 WHERE queue = $1', [queue, times])
+      await client.query('UPDATE bullmq.job SET stalled_count = $2, progress = $3 WHERE queue = $1', [
+        queue,
+        times,
+        progressAfter(times),
+      ])
       await client.end()
     },
   }

@@ -15,7 +15,6 @@ export interface Queries {
 interface Client {
   query(config: object, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>
   on(event: 'error', listener: () => void): unknown
-  removeListener(event: 'error', listener: () => void): unknown
   release(failure?: unknown): void
 }
 
@@ -60,6 +59,17 @@ export const TYPES = {
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 const ignore = (): void => {}
+const watched = new WeakSet<Client>()
+
+/**
+ * A broken connection must not end the process: its query rejects by itself. The pool listens only while a connection is
+ * idle, and not to one that it throws away, so the listener stays.
+ */
+function ignoreErrors(client: Client): void {
+  if (watched.has(client)) return
+  watched.add(client)
+  client.on('error', ignore)
+}
 
 /**
  * Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. A
@@ -70,8 +80,7 @@ export function typedQueries(pool: object, silenceMs: number): Queries {
   return {
     async query(text, values) {
       const client = await (pool as Pool).connect()
-      // The query rejects by itself. Without a listener, a connection that breaks would end the process.
-      client.on('error', ignore)
+      ignoreErrors(client)
       let failure: unknown
       try {
         const config = { text, types: TYPES, query_timeout: NO_LIMIT_MS }
@@ -80,7 +89,6 @@ export function typedQueries(pool: object, silenceMs: number): Queries {
         failure = error
         throw error
       } finally {
-        client.removeListener('error', ignore)
         // As the pool's own `query` does: a connection on which something failed is not used again.
         client.release(failure)
       }

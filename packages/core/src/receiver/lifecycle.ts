@@ -7,7 +7,7 @@ import type { Delivery } from '../inbox/delivery.ts'
 import type { DrainReport, Inbox, ProcessEvent, ProcessingPolicy } from '../inbox/inbox.ts'
 import { belongsToAnother, claimInbox, releaseInbox } from '../inbox/inbox-owner.ts'
 import { keepAlive } from '../inbox/keep-alive.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { settlesWithin, withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
@@ -16,6 +16,8 @@ import type { QueueLog } from './queue-log.ts'
 
 /** Maximum wait for a start, which may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
+/** A first delivery is not held back for longer by the count for a line in the log. */
+const MAX_WAIT_FOR_COUNT_MS = 250
 /** Time for the events of a receiver whose module was evaluated again. */
 const REPLACED_DRAIN_MS = 10_000
 
@@ -149,11 +151,9 @@ export class Lifecycle implements Replaceable<Lifecycle> {
       claimInbox(inbox, this)
       await inbox.start(run, policy)
       // What waits after a takeover is this run's own.
-      if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true) {
-        this.#parts.queue.started()
-        // The question leaves before the first delivery, which it would count.
-        await new Promise<void>(resolve => platform.afterReplies(resolve))
-      }
+      // Asked before the first delivery, which the answer would count.
+      if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true)
+        await settlesWithin(this.#parts.queue.started(), MAX_WAIT_FOR_COUNT_MS)
       this.#started = true
     } catch (cause) {
       this.#hasFailed = true

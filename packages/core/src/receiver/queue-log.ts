@@ -53,16 +53,15 @@ export class QueueLog {
     return this.#ask(stats => this.#sentence(stats))
   }
 
-  /** Reports events and dead letters that an earlier process left. */
-  started(): void {
+  /** Reports events and dead letters that an earlier process left. Waits a second for the answer at most. */
+  async started(): Promise<void> {
     const { inbox, logger } = this.#parts
-    if (inbox.durable !== true) return
     const report = (stats: InboxStats): void => {
       const [waiting, { dead }] = [stats.pending + stats.active, stats]
       const message = `${waiting} event${waiting === 1 ? ' waits' : 's wait'} from an earlier run, ${dead} dead letter${dead === 1 ? '' : 's'} (${inbox.location}).`
       if (waiting + dead > 0) logger.info({ code: 'inbox_resumed', ...stats }, message)
     }
-    void this.#ask(report)
+    await this.#ask(report)
   }
 
   /** Reports the beginning and the end of a drain. */
