@@ -41,7 +41,7 @@ const FOR_PEOPLE = [
   'packages/sql/test/{effects,store-suite*}.test.ts',
   'packages/sqlite/test/{close,letters,order,outage,processes,stats,unreadable}.test.ts',
   'packages/sqs/test/{lambda,worker}.test.ts',
-  'packages/cli/test/{cli,first-mistakes,inbox}.test.ts',
+  'packages/cli/test/{cli,inbox}.test.ts',
   'packages/dashboard/test/{api,mounts,pages}.test.ts',
   'packages/emulator/test/{delivery,determinism,endpoints,http-api,pages}.test.ts',
   'test/conformance/*.test.ts',
