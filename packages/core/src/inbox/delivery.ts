@@ -154,8 +154,8 @@ function orderOf<Context>(
 
 /** Groups are told apart by their first characters: an index, and each process, keeps their names. */
 const MAX_GROUP = 128
-/** Half of a surrogate pair, and NUL: a database may read the name back as another one. */
-const NOT_KEPT = /[\p{Surrogate}\0]/gu
+/** What some databases cut a text at, or read back as another one: NUL, and half of a surrogate pair. */
+export const NOT_KEPT: RegExp = /[\p{Surrogate}\0]/gu
 
 function groupOf<Context>(
   { groupBy }: DeliveryParts<Context>,

@@ -3,6 +3,7 @@ import { show } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
+import { NOT_KEPT } from './delivery.ts'
 
 /** A pause of the handling of events. */
 export interface PausedHandling {
@@ -51,13 +52,10 @@ export function sortedPauses(paused: readonly PausedHandling[]): readonly Paused
   })
 }
 
-/** What some databases cut a text at, or store as another one: NUL, and half of a surrogate pair. */
-const NOT_KEPT = /[\p{Surrogate}\0]/u
-
 /** Checks the argument of {@link HandlingControl.pause}. Throws `ConfigurationError` unless it is one type, or absent. */
 export function pausedType(type: unknown): string | undefined {
   if (type === undefined) return type
-  if (typeof type === 'string' && type !== '' && !type.includes('*') && !NOT_KEPT.test(type)) return type
+  if (typeof type === 'string' && type !== '' && !type.includes('*') && type.search(NOT_KEPT) < 0) return type
   throw new ConfigurationError(
     'type',
     `must be one exact type such as 'conversation.resolved', or left out for all of them; got ${show(type)}`,

@@ -150,8 +150,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
     try {
       claimInbox(inbox, this)
       await inbox.start(run, policy)
-      // What waits after a takeover is this run's own.
-      // Asked before the first delivery, which the answer would count.
+      // What waits after a takeover is this run's own. Asked before the first delivery, which the answer would count.
       if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true)
         await settlesWithin(this.#parts.queue.started(), MAX_WAIT_FOR_COUNT_MS)
       this.#started = true

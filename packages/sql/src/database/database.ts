@@ -63,7 +63,6 @@ function dialectOf(library: Library, object: object, given: Dialect | undefined)
 /** The user's database: runs single statements, and opens transactions. */
 export class Database {
   readonly dialect: Dialect
-  readonly poolSize: number | undefined
   /** True if a COMMIT may be reported that was rolled back. */
   readonly doubtsCommit: boolean
   readonly #object: object
@@ -78,7 +77,6 @@ export class Database {
     if (why !== undefined) throw new ConfigurationError('db', `is ${why}`)
     this.dialect = dialectOf(this.#library, this.#object, dialect)
     this.#query = this.#library.query(this.#object, this.dialect)
-    this.poolSize = this.#library.poolSize?.(this.#object)
     this.doubtsCommit = this.#library.doubtsCommit?.(this.#object) === true
     const sharesConnection = this.#library.sharesConnection?.(this.#object, this.dialect) === true
     this.#queue = sharesConnection ? queueOf(this.#object) : undefined

@@ -66,7 +66,6 @@ export const pg: Library = {
       client.release(fault)
     }
   },
-  poolSize: root => (root as PgPool).options?.max,
 }
 
 interface PostgresJs {
@@ -108,7 +107,6 @@ export const postgresJs: Library = {
       if (isUsable) connection.release()
     }
   },
-  poolSize: root => (root as PostgresJs).options?.max,
 }
 
 function beginOf(isolation: Isolation | undefined): string {
@@ -183,7 +181,6 @@ export const mysql2: Library = {
       else connection.destroy()
     }
   },
-  poolSize: root => (root as Mysql2Pool).pool?.config?.connectionLimit,
 }
 
 interface SqliteConnection {
@@ -219,7 +216,6 @@ export const sqlite: Library = {
       rollback: () => connection.exec('ROLLBACK'),
     })
   },
-  poolSize: () => 1,
   sharesConnection: () => true,
 }
 
@@ -247,6 +243,5 @@ export const pglite: Library = {
         return work(tx)
       },
     ),
-  poolSize: () => 1,
   sharesConnection: () => true,
 }

@@ -30,8 +30,6 @@ export interface Library {
     settings: TransactionSettings,
     dialect: Dialect,
   ): Promise<R>
-  /** How many connections the object has at most, if that can be read. */
-  poolSize?(root: object): number | undefined
   /** True if it may report a COMMIT that was rolled back. */
   doubtsCommit?(root: object): boolean
   /** True if all statements share one connection: then a statement outside waits for an open transaction. */

@@ -118,7 +118,6 @@ export const knex: Library = {
       ...(isolation !== undefined && dialect !== 'sqlite' && { isolationLevel: isolation }),
       ...library,
     }),
-  poolSize: root => (root as Knex).client.pool?.max,
   sharesConnection: (_, dialect) => dialect === 'sqlite',
 }
 
@@ -168,11 +167,6 @@ export const drizzle: Library = {
     const config = { ...(isolation !== undefined && { isolationLevel: isolation }), ...library }
     const options = Object.keys(config).length > 0 ? config : undefined
     return db.transaction(tx => guarded(tx as Drizzle, work), options)
-  },
-  poolSize: root => {
-    const { $client } = root as Drizzle
-    const options = ($client as { readonly options?: { readonly max?: number } } | undefined)?.options
-    return options?.max
   },
   doubtsCommit(root) {
     const { $client } = root as Drizzle
@@ -283,10 +277,6 @@ export const typeorm: Library = {
     const source = root as TypeOrmSource
     if (isolation === undefined || dialect === 'sqlite') return source.transaction(work)
     return source.transaction(isolation.toUpperCase(), work)
-  },
-  poolSize: root => {
-    const { extra } = (root as TypeOrmSource).options
-    return extra?.max ?? extra?.connectionLimit
   },
   sharesConnection: (_, dialect) => dialect === 'sqlite',
 }

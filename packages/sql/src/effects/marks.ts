@@ -30,10 +30,17 @@ export function requireText(option: string, text: unknown): string {
   )
 }
 
+/** Throws `ConfigurationError` unless it can identify a handler in the marks. */
+export function requireName(name: string): string {
+  if (name === '')
+    throw new ConfigurationError('name', 'must not be empty: it identifies the handler in the marks')
+  return requireText('name', name)
+}
+
 export function markOf(eventId: string, handler: string, namespace: string): Mark {
   return {
     eventId: requireText('event.id', eventId),
-    handler: requireText('name', handler),
+    handler: requireName(handler),
     namespace: requireText('namespace', namespace),
   }
 }

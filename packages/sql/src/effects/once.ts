@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { AckhookError, ConfigurationError, type HandlerContext, RetryAfterError } from '@ackhook/core'
 import { isError } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
@@ -5,7 +6,7 @@ import { RolledBack } from '../database/library.ts'
 import { isTransient } from '../database/transient.ts'
 import type { TxOf } from '../database/tx-of.ts'
 import { missingTable } from '../schema/check.ts'
-import { claimMark, deleteMarks, hasMark, type Mark, markOf, requireText } from './marks.ts'
+import { claimMark, deleteMarks, hasMark, type Mark, markOf, requireName, requireText } from './marks.ts'
 import { type ResolvedEffectsOptions, resolveEffectsOptions, type SqlEffectsOptions } from './options.ts'
 
 /** The part of an event that a mark needs. */
@@ -85,9 +86,7 @@ class Effects {
   }
 
   once<Event extends EventWithId>(name: string, work: Work<Event>): OnceHandler<Event> {
-    if (name === '')
-      throw new ConfigurationError('name', 'must not be empty: it identifies the handler in the marks')
-    requireText('name', name)
+    requireName(name)
     if (this.#names.has(name))
       throw new ConfigurationError(
         'name',
@@ -103,9 +102,7 @@ class Effects {
   }
 
   forget(id: string, namespace = ''): Promise<boolean> {
-    const { dialect } = this.#database
-    const query = (text: string, params: readonly unknown[]) => this.#database.query(text, params)
-    return deleteMarks({ dialect, query }, requireText('id', id), requireText('namespace', namespace))
+    return deleteMarks(this.#outside(), requireText('id', id), requireText('namespace', namespace))
   }
 
   /** Repeats the transaction while the database asks for it, and waits without a connection. */
@@ -120,7 +117,9 @@ class Effects {
         if (!isBusy && !(isTransient(error) && repetition < MAX_REPETITIONS))
           throw this.#explained(error, mark)
         if (performance.now() >= until) throw isBusy ? new RetryAfterError(error.message, '1s') : error
-        await pause(Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** repetition), context.signal)
+        const pauseMs = Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** repetition)
+        // An aborted signal ends the pause, and the next round with it.
+        await setTimeout(pauseMs, undefined, { signal: context.signal }).catch(() => {})
       }
     }
   }
@@ -144,10 +143,14 @@ class Effects {
 
   /** Reads a mark after a COMMIT that the library may have reported although the database rolled back. */
   async #confirm(mark: Mark): Promise<void> {
-    const { dialect } = this.#database
-    const query = (text: string, params: readonly unknown[]) => this.#database.query(text, params)
-    if (await hasMark({ dialect, query }, mark)) return
+    if (await hasMark(this.#outside(), mark)) return
     throw new RolledBack('COMMIT was reported, and rolled back: behind PgBouncer, set prepare: false')
+  }
+
+  /** Runs statements outside of any transaction. */
+  #outside(): OpenTransaction {
+    const { dialect } = this.#database
+    return { dialect, query: (text, params) => this.#database.query(text, params) }
   }
 
   #explained(error: unknown, { handler }: Mark): unknown {
@@ -180,18 +183,6 @@ async function requireMark(transaction: OpenTransaction, mark: Mark): Promise<vo
     throw new RolledBack('the transaction was rolled back inside the handler. Do not catch SQL errors in it')
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-  })
-}
-
 /**
  * Sets a handler's mark in a transaction that the application has opened. Resolves to whether the effect is still to be made;
  * `false` if the event is done. The application's COMMIT makes both durable. Rejects if another transaction is handling the
@@ -210,8 +201,6 @@ export async function onceIn(
   event: EventWithId,
   context: DatabaseOptions & { readonly namespace: string },
 ): Promise<boolean> {
-  if (name === '')
-    throw new ConfigurationError('name', 'must not be empty: it identifies the handler in the marks')
   const mark = markOf(event.id, name, context.namespace)
   const claimed = await claimMark(await transactionOf(tx, { dialect: context.dialect }), mark)
   if (claimed === 'busy')

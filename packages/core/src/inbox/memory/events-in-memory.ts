@@ -471,12 +471,14 @@ export class EventsInMemory {
   /** Runs what a pause has held back: it would be lost with the process. */
   #endPauses(): void {
     const pauses = this.#pauses
-    const wasAny = pauses.isAny
+    if (!pauses.isAny) {
+      pauses.close()
+      return
+    }
     const held = [...this.#entries.values()].filter(
       ({ attempt, delivery }) => attempt === undefined && pauses.covers(delivery.type),
     ).length
     pauses.close()
-    if (!wasAny) return
     if (held > 0)
       this.#policy.logger.warn(
         { code: 'pause_ended_by_drain', events: held },
