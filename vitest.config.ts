@@ -64,7 +64,7 @@ const LONGER = [
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 /** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */
-const HEAVY = ['nextjs', 'frameworks', 'peers', 'create'].map(name => `test/packaging/${name}.heavy.ts`)
+const HEAVY = ['nextjs', 'frameworks', 'peers', 'create']
 
 const WITH_SERVERS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const ELSEWHERE = [...UNIT, 'test/{runtimes,postgres,databases}/**', 'test/faults/**']
@@ -74,7 +74,11 @@ let group = 0
 const alone = (maxWorkers: number) => ({ maxWorkers, sequence: { groupOrder: ++group } })
 
 function project(test: NonNullable<TestProjectInlineConfiguration['test']>): TestProjectInlineConfiguration {
-  return { resolve: { conditions }, ssr, test: { provide: { platform: 'node' }, ...patient, ...test } }
+  return {
+    resolve: { conditions },
+    ssr,
+    test: { provide: { platform: 'node' }, ...patient, ...test, env: { ...patient.env, ...test.env } },
+  }
 }
 
 /** `npm test` runs the first three, `npm run test:all` the fourth as well. */
@@ -115,7 +119,7 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
   project({
     name: 'faults',
     include: ['test/faults/**/*.test.ts', ...LONGER],
-    env: { IN_FULL: '1', TEST_SEED: seed },
+    env: { IN_FULL: '1' },
     testTimeout: 900_000,
     ...withServers,
     ...alone(1),
@@ -134,7 +138,7 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     name: 'frameworks',
     include: ['test/frameworks/*.{check,test}.ts'],
     globalSetup: 'test/support/build-packages.ts',
-    env: { ACKHOOK_FRAMEWORKS: 'installed', TEST_SEED: seed },
+    env: { ACKHOOK_FRAMEWORKS: 'installed' },
     ...alone(5),
   }),
   // Database libraries, newest and oldest, from a folder with its own lock file.
@@ -149,7 +153,7 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
   // The packages that users get: tarballs, installed elsewhere.
   ...[
     ['packages', 'test/packaging/**/*.check.ts'] as const,
-    ...HEAVY.map(file => [nameOf(file), file] as const),
+    ...HEAVY.map(name => [`packages-${name}`, `test/packaging/${name}.heavy.ts`] as const),
   ].map(([name, include]) =>
     project({
       name,
@@ -161,10 +165,6 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     }),
   ),
 ]
-
-function nameOf(heavy: string): string {
-  return `packages-${/(\w+)\.heavy/.exec(heavy)?.[1]}`
-}
 
 const isNamed = process.argv.some(argument => argument.startsWith('--project'))
 

@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -49,11 +49,7 @@ function pointToFiles(name, dependencies) {
 
 function namesOf(given) {
   if (given.length === 0) return [...packages.keys()]
-  const names = given.map(
-    one =>
-      [one, `@ackhook/${one}`, one === 'cli' ? 'ackhook' : one].find(name => packages.has(name)) ??
-      unknown(one),
-  )
+  const names = given.map(one => named(one) ?? unknown(one))
   const all = new Set()
   const add = name => {
     if (all.has(name)) return
@@ -64,6 +60,11 @@ function namesOf(given) {
   }
   names.forEach(add)
   return [...all].sort()
+}
+
+/** Finds a package by its name or its folder, which is the name without the scope, or `cli`. */
+function named(one) {
+  return [...packages.keys()].find(name => name === one || basename(packages.get(name).path) === one)
 }
 
 function unknown(name) {

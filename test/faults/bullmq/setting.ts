@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach } from 'vitest'
-import { migrate } from '../../../packages/bullmq/test/engines.ts'
+import { begunAfter, migrate } from '../../../packages/bullmq/test/engines.ts'
 import { unique } from '../../../packages/bullmq/test/parts.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -30,9 +30,6 @@ export interface Setting {
   start(extra?: Partial<ChildSettings>): Promise<ReceiverProcess>
 }
 
-/** What attempts record that begin and crash this often: only the stall of one that has begun is a crash. */
-const progressAfter = (times: number): string => JSON.stringify({ begun: { crashes: times, stalls: times } })
-
 const closing: (() => unknown)[] = []
 
 /** Closes everything after each test. Called once where the tests are declared. */
@@ -52,7 +49,7 @@ async function redis(): Promise<Server> {
     async countStalls(queue, times) {
       const client = new Redis(server.url)
       const [job] = await client.keys(`bull:${queue}:e-??????????????????????`)
-      await client.hset(job!, { stc: times, progress: progressAfter(times) })
+      await client.hset(job!, { stc: times, progress: begunAfter(times) })
       client.disconnect()
     },
   }
@@ -72,7 +69,7 @@ async function postgres(): Promise<Server> {
       await client.query('UPDATE bullmq.job SET stalled_count = $2, progress = $3 WHERE queue = $1', [
         queue,
         times,
-        progressAfter(times),
+        begunAfter(times),
       ])
       await client.end()
     },
