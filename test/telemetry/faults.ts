@@ -188,4 +188,12 @@ export const FAULTS: readonly Fault[] = [
     gauges: { ackhook_last_delivery_age: seconds => seconds },
     fires: {},
   },
+  {
+    name: 'the platform sends nothing for longer than `expectEvery`',
+    perMinute: QUIET,
+    counters: NOTHING_ACCEPTED,
+    gauges: { ackhook_last_delivery_age: seconds => seconds, ackhook_silent: () => 1 },
+    fires: { AckhookSilent: 15 },
+    withinS: TWO_MINUTES,
+  },
 ]

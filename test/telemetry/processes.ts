@@ -58,6 +58,7 @@ export const HEALTHY: Values<number> = {
   ackhook_oldest_untried: 0,
   ackhook_capacity: 10_000,
   ackhook_last_delivery_age: 6,
+  ackhook_silent: 0,
 }
 
 /** Adds the labels of a target to the series of a process. */

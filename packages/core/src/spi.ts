@@ -5,7 +5,7 @@
  * @module
  */
 
-export { CODES } from './errors/codes.ts'
+export { CODES, isFromSender, isProven } from './errors/codes.ts'
 export { DOCS, describeError } from './errors/errors.ts'
 export { isError } from './errors/is-error.ts'
 export { kindOf } from './errors/kind-of.ts'

@@ -105,6 +105,26 @@ it('gauges are true before the start, while a start fails, in service, in a drai
   expect(await read()).toEqual([undefined, undefined, undefined, undefined])
 })
 
+it('a gauge tells that deliveries are missing, only with expectEvery and until the receiver is closed', async () => {
+  let now = Date.parse('2026-01-01T00:00:00Z')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+  const read = async ({ collect }: Pick<ReturnType<typeof setUp>, 'collect'>) =>
+    (await collect())('ackhook.silent')[0]?.value
+  const { telemetry, receiver, ...expecting } = setUp({ expectEvery: '1h', clock: () => now })
+  telemetry.watch(receiver)
+  await receiver.start()
+  expect(await read(expecting)).toBe(0)
+  now += 3_600_000
+  await vi.advanceTimersByTimeAsync(360_000)
+  expect(await read(expecting)).toBe(1)
+  await receiver.close()
+  expect(await read(expecting)).toBeUndefined()
+  const other = setUp()
+  other.telemetry.watch(other.receiver)
+  await other.receiver.start()
+  expect(await read(other)).toBeUndefined()
+})
+
 it('gauges report an inbox that does not reply as down, and delay no scrape', async () => {
   const { telemetry, collect } = setUp()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })

@@ -1,5 +1,5 @@
 import type { InboxStats } from '@ackhook/core'
-import { inspectReceiver, type ReceiverState, withDeadline } from '@ackhook/core/spi'
+import { type InspectedReceiver, inspectReceiver, type ReceiverState, withDeadline } from '@ackhook/core/spi'
 import type { Attributes, BatchObservableCallback, Meter, ObservableGauge } from '@opentelemetry/api'
 import { forgetSeries } from './forget-series.ts'
 
@@ -72,14 +72,21 @@ const CAPACITY = {
   description: 'Maximum number of pending and running events. Beyond it deliveries get 503.',
 }
 
+const SILENT = {
+  name: 'ackhook.silent',
+  unit: '',
+  description: '1 while no genuine delivery has come for longer than `expectEvery` allows, otherwise 0.',
+}
+
 /** Reads a receiver's stats whenever metrics are collected. Returns a function that stops it. */
 export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes: Attributes): () => void {
   const gaugeOf = ({ name, unit, description }: typeof UP): ObservableGauge =>
     meter.createObservableGauge(name, { unit, description })
   const up = gaugeOf(UP)
   const capacity = gaugeOf(CAPACITY)
+  const silent = gaugeOf(SILENT)
   const depths = DEPTHS.map(depth => ({ gauge: gaugeOf(depth), read: depth.read }))
-  const all = [up, capacity, ...depths.map(({ gauge }) => gauge)]
+  const all = [up, capacity, silent, ...depths.map(({ gauge }) => gauge)]
   const inspected = inspect(receiver)
   const reported = new Set<ObservableGauge>()
   const report: BatchObservableCallback = async result => {
@@ -93,6 +100,8 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
     }
     observe(up, upOf(stats, state))
     observe(capacity, state === 'closed' ? undefined : inspected.capacity)
+    const silence = state === 'closed' ? undefined : inspected.silence?.()
+    observe(silent, silence && (silence.isSilent ? 1 : 0))
     for (const { gauge, read } of depths) observe(gauge, stats && read(stats))
   }
   meter.addBatchObservableCallback(report, all)
@@ -112,10 +121,9 @@ function upOf(stats: InboxStats | undefined, state: ReceiverState): 0 | 1 | unde
   return state === 'started' || state === 'failed' ? 0 : undefined
 }
 
-function inspect(receiver: WatchedReceiver): {
-  readonly state: () => ReceiverState
-  readonly capacity?: number
-} {
+function inspect(
+  receiver: WatchedReceiver,
+): Pick<InspectedReceiver, 'state'> & Partial<Pick<InspectedReceiver, 'capacity' | 'silence'>> {
   try {
     return inspectReceiver(receiver)
   } catch {

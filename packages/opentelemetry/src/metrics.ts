@@ -1,5 +1,5 @@
 import type { Observation, RefusalCode } from '@ackhook/core'
-import { CODES } from '@ackhook/core/spi'
+import { CODES, isFromSender, isProven } from '@ackhook/core/spi'
 import type { Attributes, Meter } from '@opentelemetry/api'
 import { ATTRIBUTE } from './attributes.ts'
 import { BoundedNames } from './bounded-names.ts'
@@ -23,6 +23,8 @@ const INCIDENTS: readonly string[] = [
   'store_slow',
   'store_down',
   'clock_differs',
+  'deliveries_resumed',
+  'deliveries_silent',
   'handlers_differ',
   'ids_evicted',
   'redis_emptied',
@@ -34,25 +36,6 @@ const INCIDENTS: readonly string[] = [
   'postgres_not_durable',
   'postgres_isolation',
 ]
-/** Refusals that come before the signature is known to match. Any later one has a genuine signature. */
-const UNPROVEN: readonly RefusalCode[] = [
-  'method_not_allowed',
-  'body_timeout',
-  'body_too_large',
-  'body_aborted',
-  'content_encoding_unsupported',
-  'body_unavailable',
-  'signature_missing',
-  'signature_malformed',
-  'signature_mismatch',
-  'secret_unknown',
-  'secret_unavailable',
-  'timestamp_malformed',
-  'draining',
-  'internal_error',
-]
-/** Genuine, but perhaps a replay: no sign that the sender is alive. */
-const OUTDATED: readonly RefusalCode[] = ['timestamp_too_old', 'timestamp_too_new']
 /** Refusals that are reported as zero from the start, because an alert counts them. */
 const COUNTED: readonly RefusalCode[] = [
   'signature_missing',
@@ -153,9 +136,8 @@ export class Metrics {
     const { acknowledgement, rejections } = this.#instruments
     acknowledgement.record(durationMs / 1000, { [ATTRIBUTE.errorType]: code })
     rejections.add(1, rejected(code, status))
-    if (UNPROVEN.includes(code)) return
-    this.#verified++
-    if (!OUTDATED.includes(code)) this.#lastDeliveryAt = Date.now()
+    if (isProven(code)) this.#verified++
+    if (isFromSender(code)) this.#lastDeliveryAt = Date.now()
   }
 
   #recordAttempt(observation: Of<'completed'> | Of<'attempt_failed'> | Of<'dead_lettered'>): void {

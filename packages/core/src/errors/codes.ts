@@ -59,6 +59,36 @@ const REFUSED = {
   internal_error: { status: 500, message: 'The receiver failed; send the event again later.' },
 }
 
+/** Refusals that come before the signature is known to match. */
+const UNPROVEN: readonly string[] = [
+  'method_not_allowed',
+  'body_timeout',
+  'body_too_large',
+  'request_unreadable',
+  'body_aborted',
+  'content_encoding_unsupported',
+  'body_unavailable',
+  'too_many_bodies',
+  'signature_missing',
+  'signature_malformed',
+  'signature_mismatch',
+  'secret_unknown',
+  'secret_unavailable',
+  'timestamp_malformed',
+  'draining',
+  'internal_error',
+] satisfies RefusalCode[]
+
+/** Returns whether the signature of a request that was refused with this code had matched. */
+export function isProven(code: RefusalCode): boolean {
+  return !UNPROVEN.includes(code)
+}
+
+/** Returns whether a refused request shows that the sender is alive: a matching signature alone may be a replay. */
+export function isFromSender(code: RefusalCode): boolean {
+  return isProven(code) && code !== 'timestamp_too_old' && code !== 'timestamp_too_new'
+}
+
 /** Outcomes that return a 2xx. */
 export type SuccessCode = keyof typeof ACCEPTED
 

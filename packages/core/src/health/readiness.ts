@@ -44,7 +44,7 @@ export function createProbe(
     if (probe === 'live') return replyOf(200, { status: 'live' })
     if (probe !== 'ready') return replyOf(404, { status: 'not_found', message: TWO_PROBES })
     const status = await readiness()
-    return replyOf(status === 'ready' ? 200 : 503, { status })
+    return replyOf(status === 'ready' ? 200 : 503, { status, ...silenceOf(inspected) })
   }
 }
 
@@ -63,6 +63,17 @@ async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiv
     return 'ready'
   } catch {
     return 'inbox_unavailable'
+  }
+}
+
+/** With `expectEvery` only. Silence is no reason to take a process out: no other would get more deliveries. */
+function silenceOf({ silence }: InspectedReceiver): Readonly<Record<string, string | boolean>> {
+  const state = silence()
+  if (state === undefined) return {}
+  const { isSilent, lastDeliveryAt } = state
+  return {
+    silent: isSilent,
+    ...(lastDeliveryAt !== undefined && { lastDelivery: new Date(lastDeliveryAt).toISOString() }),
   }
 }
 
@@ -85,7 +96,7 @@ function textOf(read: () => unknown): string | undefined {
   }
 }
 
-function replyOf(status: ProbeReply['status'], body: Readonly<Record<string, string>>): ProbeReply {
+function replyOf(status: ProbeReply['status'], body: Readonly<Record<string, string | boolean>>): ProbeReply {
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   return { status, headers, body: JSON.stringify(body) }
 }

@@ -25,6 +25,7 @@ import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { QueueLog } from './queue-log.ts'
 import type { DeadLetters, InNamespace, Receiver } from './receiver.ts'
+import { Silence } from './silence.ts'
 
 /**
  * Creates a receiver. Throws `ConfigurationError` for an invalid option.
@@ -45,8 +46,9 @@ export function createReceiver<
   const handlers = new HandlerRegistry({ known: [...KNOWN_TYPES, ...Object.keys(schemas)], strict })
   const wraps: WrapProcess[] = []
   const observers = new Observers(resolved.observe, resolved.logger)
-  const { lifecycle, handle } = connect(resolved, handlers, observers, wraps)
-  const { inbox } = resolved
+  const { expected, inbox, logger } = resolved
+  const silence = new Silence({ expected, inbox, clock: guardClock(resolved.clock), logger, observers })
+  const { lifecycle, handle } = connect(resolved, { handlers, observers, wraps, silence })
   const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -74,9 +76,10 @@ export function createReceiver<
     inspect: () => ({
       inbox,
       observe: observation => observers.observe?.(observation),
-      logger: resolved.logger,
+      logger,
       capacity: resolved.capacity,
       state: () => lifecycle.state,
+      silence: () => silence.state,
       isStopping: () => lifecycle.isStopping,
       beginStop: () => lifecycle.beginStop(),
       wrap(wrap) {
@@ -91,12 +94,17 @@ export function createReceiver<
 /** Margin for an attempt whose event the inbox had taken from its engine before the engine failed. */
 const TAKEN_BEFORE_MS = 5000
 
+interface ReceiverParts {
+  readonly handlers: HandlerRegistry
+  readonly observers: Observers
+  readonly wraps: readonly WrapProcess[]
+  readonly silence: Silence
+}
+
 /** Connects the parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
-  handlers: HandlerRegistry,
-  observers: Observers,
-  wraps: readonly WrapProcess[],
+  { handlers, observers, wraps, silence }: ReceiverParts,
 ): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
   const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
   const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
@@ -126,6 +134,7 @@ function connect<Context>(
         reportUnknownPatterns(logger, handlers)
       }
       warnOfCopies(logger)
+      silence.start(() => lifecycle.isDraining)
       const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
       const work = createWorker({
         handlers,

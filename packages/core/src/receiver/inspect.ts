@@ -7,6 +7,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { ReceiverState } from './lifecycle.ts'
+import type { SilenceState } from './silence.ts'
 
 /** Parts of a receiver for tools, such as a dashboard and its tests. */
 export interface InspectedReceiver {
@@ -17,6 +18,8 @@ export interface InspectedReceiver {
   /** Maximum number of pending and running events. */
   readonly capacity: number
   readonly state: () => ReceiverState
+  /** State of the option `expectEvery`. `undefined` without it, and before the start. */
+  readonly silence: () => SilenceState | undefined
   /** Returns whether the receiver is shutting down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */

@@ -18,6 +18,7 @@ import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
 import { type Concurrency, type ConcurrencyOptions, resolveConcurrency } from './concurrency.ts'
+import { type ExpectEvery, type Expected, resolveExpectEvery } from './silence.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
 export interface ReceiverOptions<
@@ -108,6 +109,12 @@ export interface ReceiverOptions<
    * `false`: a pattern that matches none of them is logged at start.
    */
   readonly strict?: Strict | undefined
+  /**
+   * Longest time without a genuine delivery; beyond it one error is logged, and a warning once deliveries arrive again.
+   * A duration, an object by type or category (`{ 'message.*': '10m' }`), or functions of the time that return a duration
+   * or, in quiet hours, `false`. Not for hosts that freeze processes between requests. Default: nothing is expected.
+   */
+  readonly expectEvery?: ExpectEvery | undefined
   /** Receives an observation of everything that happens, without payload data. */
   readonly observe?: Observer | undefined
   /**
@@ -140,6 +147,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly contract: Contract
   readonly schemas: EventSchemas
   readonly strict: boolean
+  readonly expected: readonly Expected[]
   readonly observe: Observer | undefined
 }
 
@@ -167,6 +175,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'contract',
   'events',
   'strict',
+  'expectEvery',
   'observe',
   'logger',
   'clock',
@@ -230,6 +239,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     contract: resolveContract(options.contract),
     schemas: schemasOf(options.events ?? {}),
     strict: strictOf(options.strict ?? false),
+    expected: resolveExpectEvery(options.expectEvery),
     observe: functionOf('observe', options.observe),
     logger: loggerOf(options.logger ?? platform.defaultLogger),
     clock: functionOf('clock', options.clock) ?? Date.now,
