@@ -146,6 +146,7 @@ function connect<Context>(
         clock,
         logger,
         acknowledge,
+        keepsInvalid: resolved.keepsInvalid,
         inbox,
         observe: resolved.observe,
         observers,
@@ -200,14 +201,17 @@ function stepsOf<Context>(
     serializeBy,
     groupBy,
     acknowledge,
+    keepsInvalid,
   } = resolved
   const secrets = createSecrets(secret, logger)
+  const { upcast: _, ...envelopeOnly } = contract
   return {
     bodyLimits,
     bodyBounds,
     inbox: parts.inbox,
     verify: createVerifier({ contract, secrets, toleranceMs, clock: resolved.clock }),
     decode: parts.decode,
+    decodeInvalid: keepsInvalid ? createDecoder(envelopeOnly, {}) : undefined,
     createDelivery: createDeliveryFactory({
       namespace,
       serializeBy,

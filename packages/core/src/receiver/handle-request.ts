@@ -23,6 +23,8 @@ export interface HandleRequestParts<Context> {
   readonly bodyBounds: BodyBounds
   readonly verify: VerifyRequest<Context>
   readonly decode: DecodeEvent
+  /** Decodes only the envelope, of events that are kept although their data is invalid. */
+  readonly decodeInvalid: DecodeEvent | undefined
   readonly createDelivery: CreateDelivery<Context>
   readonly inbox: {
     readonly isDraining: boolean
@@ -80,11 +82,14 @@ async function handleRequest<Context>(
     if (weight instanceof Refusal) return refuse(parts, weight, startedAt)
     const decoding = decode(body)
     const event = isPromise(decoding) ? await decoding : decoding
-    if (event instanceof Refusal) return refuse(parts, event, startedAt)
 
     // 8: as durable as the inbox.
-    const creating = createDelivery(event, body, request, weight)
+    const creating =
+      event instanceof Refusal
+        ? keepInvalid(parts, event, { body, request, weight })
+        : createDelivery(event, body, request, weight)
     const delivery = isPromise(creating) ? await creating : creating
+    if (delivery instanceof Refusal) return refuse(parts, delivery, startedAt)
     const accepting = inbox.accept(delivery)
     const result = isPromise(accepting) ? await accepting : accepting
 
@@ -99,6 +104,30 @@ async function handleRequest<Context>(
       startedAt,
     )
   }
+}
+
+/**
+ * Returns a delivery for an event that the user's own schema or `upcast` refuses, if such events become dead letters. The
+ * worker decodes it again, as at each redrive: hence without the event.
+ */
+async function keepInvalid<Context>(
+  { decodeInvalid, createDelivery }: HandleRequestParts<Context>,
+  refusal: Refusal,
+  {
+    body,
+    request,
+    weight,
+  }: {
+    readonly body: Uint8Array
+    readonly request: WebhookRequest<Context>
+    readonly weight: number
+  },
+): Promise<Delivery | Refusal> {
+  if (refusal.code !== 'event_invalid') return refusal
+  const event = await decodeInvalid?.(body)
+  if (event === undefined || event instanceof Refusal) return refusal
+  const delivery = await createDelivery(event, body, request, weight)
+  return { ...delivery, event: undefined }
 }
 
 function acknowledge<Context>(

@@ -31,6 +31,7 @@ describe('the defaults', () => {
       namespace: '',
       serializeBy: undefined,
       strict: false,
+      keepsInvalid: false,
       expected: [],
       contract: expect.objectContaining({ header: 'x-service-signature' }),
       schemas: {},

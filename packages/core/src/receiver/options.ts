@@ -101,8 +101,14 @@ export interface ReceiverOptions<
   readonly serializeBy?: SerializeBy | undefined
   /** Overrides for parts that the platform may still change: header, scheme, unit of `t`, field names, `upcast`. */
   readonly contract?: ContractOptions | undefined
-  /** A Standard Schema for the data of each type. An event that does not match gets 422. */
+  /** A Standard Schema for the data of each type. An event that does not match gets 422, or what `onInvalid` says. */
   readonly events?: Schemas | undefined
+  /**
+   * What happens to a genuine event that its schema in `events`, or `contract.upcast`, does not accept. `'refuse'`
+   * (default): 422, and the sender keeps it, until it gives up. `'dead-letter'`: it is acknowledged and becomes a dead
+   * letter without running a handler, to be redriven once the schema is right.
+   */
+  readonly onInvalid?: 'refuse' | 'dead-letter' | undefined
   /**
    * `true`: `on` takes only published types, those of `events`, their categories and `'*'`. Any other is an error, for
    * the compiler and when `on` is called. Types that only `EventMap` declares exist for the compiler alone. Default
@@ -147,6 +153,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly contract: Contract
   readonly schemas: EventSchemas
   readonly strict: boolean
+  readonly keepsInvalid: boolean
   readonly expected: readonly Expected[]
   readonly observe: Observer | undefined
 }
@@ -174,6 +181,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'serializeBy',
   'contract',
   'events',
+  'onInvalid',
   'strict',
   'expectEvery',
   'observe',
@@ -238,6 +246,8 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     serializeBy: serializeByOf(options, inbox),
     contract: resolveContract(options.contract),
     schemas: schemasOf(options.events ?? {}),
+    keepsInvalid:
+      oneOf('onInvalid', options.onInvalid ?? 'refuse', ['refuse', 'dead-letter']) === 'dead-letter',
     strict: strictOf(options.strict ?? false),
     expected: resolveExpectEvery(options.expectEvery),
     observe: functionOf('observe', options.observe),

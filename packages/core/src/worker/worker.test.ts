@@ -33,6 +33,7 @@ function worker(parts: Partial<WorkerParts> = {}) {
     schemas: {},
     logger,
     handlerTimeoutMs: 1000,
+    keepsInvalid: false,
     acknowledge: 'immediately',
     decode: () => event,
     retry: { attempts: 3, minDelayMs: 1000, maxDelayMs: 1000, factor: 1 },

@@ -27,6 +27,8 @@ export interface WorkerParts extends LogParts {
   readonly sharing?: { readonly route: RouteOf | undefined }
   readonly retry: RetryPolicy
   readonly handlerTimeoutMs: number
+  /** Whether an event with invalid data becomes a dead letter at once. */
+  readonly keepsInvalid: boolean
   readonly clock: () => number
   /** Called when the inbox passes an event to the worker. */
   readonly onAttempt?: (() => void) | undefined
@@ -149,9 +151,15 @@ class Worker {
     if (attempt.abortReason !== undefined) throw attempt.abortReason
     if (!(decoded instanceof Refusal) && attempt.decision === 'run') return this.#handle(running, decoded)
     this.#start(running)
-    if (decoded instanceof Refusal)
-      throw new AckhookError(decoded.code, decoded.detail ?? decoded.code, { cause: decoded.cause })
+    if (decoded instanceof Refusal) throw this.#undecodable(decoded)
     throw new NonRetryableError(attempt.abandonReason)
+  }
+
+  /** A stored event may be decoded by a later version of the application, unless the user wants to decide on it now. */
+  #undecodable({ code, detail = code, cause }: Refusal): AckhookError {
+    const error = new AckhookError(code, detail, { cause })
+    const isInvalid = this.#parts.keepsInvalid && code === 'event_invalid'
+    return isInvalid ? new NonRetryableError(detail, { cause: error }) : error
   }
 
   #handle(running: Running, event: WebhookEvent): MaybePromise<unknown> {
