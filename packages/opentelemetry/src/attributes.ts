@@ -15,6 +15,7 @@ export const ATTRIBUTE = {
   conflict: 'ackhook.conflict',
   deadLettered: 'ackhook.dead_lettered',
   incident: 'ackhook.incident',
+  secret: 'ackhook.secret',
 } as const
 
 /**

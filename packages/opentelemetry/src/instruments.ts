@@ -15,6 +15,7 @@ export interface Instruments {
   readonly redriven: Counter
   readonly discarded: Counter
   readonly incidents: Counter
+  readonly secrets: Counter
 }
 
 const DURATION_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -58,6 +59,11 @@ export function createInstruments(meter: Meter): Instruments {
       'ackhook.incidents',
       '{incident}',
       'Lost leases, lost completions, store failures, notices.',
+    ),
+    secrets: count(
+      'ackhook.secret_matches',
+      '{request}',
+      'Deliveries verified by each of several secrets, by its place in the list.',
     ),
   }
 }

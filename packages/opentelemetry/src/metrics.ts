@@ -102,6 +102,9 @@ export class Metrics {
       case 'dead_lettered':
         this.#recordAttempt(observation)
         return
+      case 'secret_matched':
+        this.#instruments.secrets.add(1, { [ATTRIBUTE.secret]: observation.secret })
+        return
       case 'redriven':
       case 'discarded':
         this.#instruments[observation.kind].add(1, this.#types.of(observation.type).type)

@@ -41,6 +41,8 @@ export type Observation =
       readonly conflict: boolean
       readonly durationMs: number
     })
+  /** One of several secrets verified a delivery: its place in the list, the first being 1. */
+  | { readonly kind: 'secret_matched'; readonly secret: number; readonly of: number }
   /** Acknowledged, and not run again. `conflict`: the same id arrived with different bytes. */
   | (OfEvent & { readonly kind: 'duplicate'; readonly conflict: boolean; readonly durationMs: number })
   /**

@@ -13,6 +13,7 @@ import { guardClock } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import { Observers } from '../observe/observers.ts'
+import { SecretUse } from '../verify/secret-use.ts'
 import { createSecrets } from '../verify/secrets.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
@@ -204,12 +205,14 @@ function stepsOf<Context>(
     keepsInvalid,
   } = resolved
   const secrets = createSecrets(secret, logger)
+  const isFixed = typeof secret !== 'function'
+  const secretUse = new SecretUse({ isFixed, clock, logger, observers: parts.observers })
   const { upcast: _, ...envelopeOnly } = contract
   return {
     bodyLimits,
     bodyBounds,
     inbox: parts.inbox,
-    verify: createVerifier({ contract, secrets, toleranceMs, clock: resolved.clock }),
+    verify: createVerifier({ contract, secrets, secretUse, toleranceMs, clock: resolved.clock }),
     decode: parts.decode,
     decodeInvalid: keepsInvalid ? createDecoder(envelopeOnly, {}) : undefined,
     createDelivery: createDeliveryFactory({

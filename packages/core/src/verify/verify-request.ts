@@ -3,6 +3,7 @@ import type { Contract } from '../events/contract.ts'
 import { type HeaderSource, headerOf } from '../http/request.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Mac } from '../platform/platform.ts'
+import type { SecretUse } from './secret-use.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 import { ClockWatch, checkTolerance, parseTimestamp } from './timestamp.ts'
@@ -10,6 +11,7 @@ import { ClockWatch, checkTolerance, parseTimestamp } from './timestamp.ts'
 export interface VerifierParts<Context> {
   readonly contract: Contract
   readonly secrets: PreparedSecrets<Context>
+  readonly secretUse?: Pick<SecretUse, 'matched'>
   readonly toleranceMs: number
   readonly clock: () => number
 }
@@ -64,7 +66,7 @@ class Verifier<Context> {
     body: Uint8Array,
     macs: readonly Mac[],
   ): MaybePromise<Refusal | undefined> {
-    const verifying = verifySignature(header, body, macs)
+    const verifying = verifySignature(header, body, macs, macs.length > 1 ? this.#parts.secretUse : undefined)
     if (isPromise(verifying)) return verifying.then(matches => this.#checkTime(matches, timestampMs, body))
     return this.#checkTime(verifying, timestampMs, body)
   }
@@ -121,6 +123,7 @@ export function verifySignature(
   header: SignatureHeader,
   body: Uint8Array,
   macs: readonly Mac[],
+  secretUse?: Pick<SecretUse, 'matched'>,
   at = 0,
 ): MaybePromise<boolean> {
   const mac = macs[at]
@@ -128,7 +131,9 @@ export function verifySignature(
   const decide = (digest: string): MaybePromise<boolean> => {
     let matches = false
     for (const signature of header.signatures) matches = equalsDigest(digest, signature) || matches
-    return matches || verifySignature(header, body, macs, at + 1)
+    if (!matches) return verifySignature(header, body, macs, secretUse, at + 1)
+    secretUse?.matched(at + 1, macs.length)
+    return true
   }
   const signing = mac(header.timestamp, body)
   return isPromise(signing) ? signing.then(decide) : decide(signing)

@@ -16,7 +16,7 @@ const KEPT_STACKS = 200
 const MAX_STACK = 8192
 const MAX_DETAIL = 2048
 /** Omitted because every request causes them, and the event's other lines say the same. */
-const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['received', 'attempt_started'])
+const NOT_KEPT: ReadonlySet<Observation['kind']> = new Set(['secret_matched', 'received', 'attempt_started'])
 
 /** The last observations of one process and the number of refusals by code. Bounded. */
 export class Activity {
