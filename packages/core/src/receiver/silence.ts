@@ -2,6 +2,7 @@ import { CODES, isFromSender, type RefusalCode } from '../errors/codes.ts'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { covers, requirePattern } from '../events/type-pattern.ts'
+import type { StoreNotice } from '../inbox/dedupe-store.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
@@ -156,11 +157,10 @@ export class Silence {
     if (silentSince === undefined) return
     watch.silentSince = undefined
     // A warning like the silence itself: the default logger drops `info`.
-    this.#tell(
-      'warn',
-      'deliveries_resumed',
-      `Deliveries${ofPattern(watch)} arrive again after ${show(at - silentSince)}.`,
-    )
+    this.#tell('warn', {
+      code: 'deliveries_resumed',
+      message: `Deliveries${ofPattern(watch)} arrive again after ${show(at - silentSince)}.`,
+    })
   }
 
   #tickLater(isOver: () => boolean): void {
@@ -213,10 +213,10 @@ export class Silence {
         ? 'Nothing arrived at all: check on the platform that the endpoint is enabled and its address is right, then DNS, TLS and the proxy in front.'
         : `Refused meanwhile: ${refused}, at last with ${CODES[lastRefusal].status} ${lastRefusal}, so requests do arrive: see errors.md for this code.`
     const message = `No genuine delivery${ofPattern(watch)} for ${show(missingMs)}, longer than expectEvery allows; ${last}. ${cause}`
-    this.#tell('error', 'deliveries_silent', message)
+    this.#tell('error', { code: 'deliveries_silent', message })
   }
 
-  #tell(level: 'warn' | 'error', code: string, message: string): void {
+  #tell(level: 'warn' | 'error', { code, message }: StoreNotice): void {
     const { logger, observers } = this.#parts
     logger[level]({ code }, message)
     observers.observe?.({ kind: 'notice', code, message })
