@@ -39,25 +39,3 @@ export function checkTolerance(timestampMs: number, nowMs: number, toleranceMs: 
 function outside(code: 'timestamp_too_old' | 'timestamp_too_new', byMs: number, side: string): Refusal {
   return new Refusal(code, { detail: `t is ${Math.round(byMs / 1000)} s ${side} this receiver's clock` })
 }
-
-/** Number of deliveries that make the clock suspect. A single one may be an old delivery that somebody sends again. */
-const MANY_OUTSIDE = 3
-
-/**
- * Suspects this machine's clock once several genuine deliveries in a row are outside the tolerance, all on one side.
- */
-export class ClockWatch {
-  /** Consecutive deliveries outside the tolerance. One that passes resets the count. */
-  outsideInARow = 0
-  #side: string | undefined
-
-  /** Returns the refusal, or a more detailed one. */
-  judge(refusal: Refusal): Refusal {
-    this.outsideInARow = refusal.code === this.#side ? this.outsideInARow + 1 : 1
-    this.#side = refusal.code
-    if (this.outsideInARow < MANY_OUTSIDE) return refusal
-    const side = refusal.code === 'timestamp_too_old' ? 'ahead' : 'behind'
-    const detail = `${refusal.detail}, as were the last ${this.outsideInARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${side} by as much`
-    return new Refusal(refusal.code, { detail, level: 'error' })
-  }
-}

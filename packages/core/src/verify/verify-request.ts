@@ -6,7 +6,8 @@ import type { Mac } from '../platform/platform.ts'
 import type { SecretUse } from './secret-use.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
-import { ClockWatch, checkTolerance, parseTimestamp } from './timestamp.ts'
+import { checkTolerance, parseTimestamp } from './timestamp.ts'
+import { TimestampWatch } from './timestamp-watch.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
@@ -36,11 +37,12 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
 
 class Verifier<Context> {
   readonly #parts: VerifierParts<Context>
-  readonly #clockWatch = new ClockWatch()
+  readonly #watch: TimestampWatch
   #hasVerified = false
 
   constructor(parts: VerifierParts<Context>) {
     this.#parts = parts
+    this.#watch = new TimestampWatch(parts.contract)
   }
 
   /** Step 3: the header. */
@@ -76,9 +78,10 @@ class Verifier<Context> {
     if (!matches) return mismatchOf(body, this.#hasVerified)
     this.#hasVerified = true
     const { clock, toleranceMs } = this.#parts
-    const outside = checkTolerance(timestampMs, clock(), toleranceMs)
-    if (outside !== undefined) return this.#clockWatch.judge(outside)
-    this.#clockWatch.outsideInARow = 0
+    const nowMs = clock()
+    const outside = checkTolerance(timestampMs, nowMs, toleranceMs)
+    if (outside !== undefined) return this.#watch.judge(outside, { timestampMs, nowMs, body })
+    this.#watch.passed(nowMs)
     return undefined
   }
 }
