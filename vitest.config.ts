@@ -38,7 +38,7 @@ const FOR_PEOPLE = [
   'packages/core/test/{default-logger,exit,timeouts,two-copies}.test.ts',
   'packages/bullmq/test/inbox-suite-{postgres,redis}.test.ts',
   'packages/redis/test/store-suite.test.ts',
-  'packages/sql/test/{effects,store-suite*}.test.ts',
+  'packages/sql/test/{effects,every-order,store-suite*}.test.ts',
   'packages/sqlite/test/{close,letters,order,outage,processes,stats,unreadable}.test.ts',
   'packages/sqs/test/{lambda,worker}.test.ts',
   'packages/cli/test/{cli,inbox}.test.ts',

@@ -29,6 +29,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/testing': [
     'createEvent',
     'createSender',
+    'everyOrder',
     'fakeClock',
     'seededRandom',
     'sign',

@@ -1,5 +1,11 @@
 export { type FakeClock, fakeClock } from './lib/fake-clock.ts'
 export { type Random, seededRandom } from './lib/seeded-random.ts'
+export {
+  type EveryOrderOptions,
+  everyOrder,
+  type OrderedApp,
+  type OrdersTried,
+} from './receiver/every-order.ts'
 export type { HandledAttempt, TestDelivery } from './receiver/test-delivery.ts'
 export { type TestReceiver, type TestReceiverOptions, testReceiver } from './receiver/test-receiver.ts'
 export { createEvent, type EventOverrides, type EventSources } from './requests/create-event.ts'
