@@ -1,5 +1,6 @@
 // @ts-check
 import { once } from 'node:events'
+import { styleText } from 'node:util'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
@@ -27,14 +28,16 @@ hooks.on('conversation.resolved', (event, { attempt }) => {
     throw new Error('the CRM is down')
   }
   handled.push(event.id)
-  console.log(`       handler: ${event.id} done at attempt ${attempt}`)
+  console.log(paint('dim', `       handler: ${event.id} done at attempt ${attempt}`))
 })
 hooks.onError(({ attempt, retryInMs }, event) => {
-  console.log(`       handler: ${event?.id} failed at attempt ${attempt}, again in ${retryInMs} ms`)
+  console.log(
+    paint('yellow', `       handler: ${event?.id} failed at attempt ${attempt}, again in ${retryInMs} ms`),
+  )
 })
 hooks.onUnhandled(event => {
   handled.push(event.id)
-  console.log(`       no handler for ${event.type}, so onUnhandled received ${event.id}`)
+  console.log(paint('dim', `       no handler for ${event.type}, so onUnhandled received ${event.id}`))
 })
 
 const server = app.listen(0, '127.0.0.1')
@@ -73,7 +76,7 @@ check('each genuine event was handled once', handled.sort().join() === 'evt_flak
 check('the flaky handler was retried twice', failures === 2)
 server.close()
 
-console.log(`\n${kept} promises kept, ${broken} broken.`)
+console.log(paint(broken === 0 ? 'green' : 'red', `\n${kept} promises kept, ${broken} broken.`))
 process.exitCode = broken === 0 ? 0 : 1
 
 /**
@@ -111,5 +114,14 @@ async function deliver(what, body, signature, status, code) {
 function check(what, holds) {
   if (holds) kept++
   else broken++
-  console.log(`${holds ? 'ok    ' : 'BROKEN'} ${what}`)
+  console.log(`${holds ? paint('green', 'ok    ') : paint('red', 'BROKEN')} ${what}`)
+}
+
+/**
+ * Colors a text, if this is a terminal that shows colors.
+ * @param {'green' | 'red' | 'yellow' | 'dim'} style
+ * @param {string} text
+ */
+function paint(style, text) {
+  return process.stdout.isTTY && process.stdout.hasColors() ? styleText(style, text) : text
 }
