@@ -71,7 +71,7 @@ function reasonLines(error: Error | undefined): readonly string[] {
 const WHY = {
   store: 'To run them, export these hooks from your module.',
   inbox: 'To run them, export these hooks from your module.',
-  url: "They need the adapter's code: pass these hooks to adapterSuite from @ackhook/testing in a test.",
+  url: "They need the adapter's code: pass these hooks to adapterSuite from @ackhook/conformance/adapter in a test.",
 } as const
 
 function notRunLines({ kind, notRun }: NotRun, paint: Paint, { columns }: Place): readonly string[] {

@@ -7,11 +7,22 @@ import type * as Inboxes from '@ackhook/conformance/inbox'
 import type * as Stores from '@ackhook/conformance/store'
 import { DOCS, printable } from '@ackhook/core/spi'
 import { loadFromProject } from '../command/load-from-project.ts'
+import type { InsecureFlags, SecretFlags } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { hintsFor } from '../delivery/hints-for.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { ConformanceFlags } from './conformance-flags.ts'
+
+export interface ConformanceFlags extends SecretFlags, InsecureFlags {
+  readonly store?: string
+  readonly inbox?: string
+  readonly url?: string
+  readonly bodyLimit?: number
+  /** Ids of the cases to run. Absent: all. */
+  readonly case?: readonly string[]
+  readonly list?: boolean
+  readonly json?: boolean
+}
 
 /** A suite's cases, bound to the store, inbox or receiver under test. */
 export interface LoadedSuite {
