@@ -33,8 +33,9 @@ async function buildPage(page, into, write) {
 function isUpToDate(page, into) {
   if (!existsSync(into)) return false
   const folders = ['kit', page].map(name => `${root}src/${name}`)
-  // The event types come from the first two, commands for curl from the last.
-  for (const name of ['core/dist', 'testing/dist', 'emulator/dist/lib']) folders.push(packages + name)
+  // The event types come from the first two, commands for curl and the faults from the others.
+  for (const name of ['core/dist', 'testing/dist', 'emulator/dist/lib', 'emulator/dist/shapes'])
+    folders.push(packages + name)
   const sources = folders.flatMap(folder =>
     readdirSync(folder, { recursive: true }).map(file => join(folder, file)),
   )

@@ -127,6 +127,16 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],
   '@ackhook/emulator': ['EmulatorError'],
-  '@ackhook/emulator/routes': ['ROUTES', 'curlOf', 'curlOfDelivery'],
+  '@ackhook/emulator/routes': [
+    'FAULTS',
+    'PRESETS',
+    'QUERIES',
+    'ROUTES',
+    'SETTINGS',
+    'STATES',
+    'curlOf',
+    'curlOfDelivery',
+    'testOf',
+  ],
   '@ackhook/sqlite/driver': ['chooseDriver', 'sqliteCode'],
 }

@@ -14,7 +14,7 @@ const SQLITE = ['protocol', 'storage/driver', 'storage/schema']
 const STORAGE = [...SQLITE, 'storage/leases', 'storage/rows']
 
 /** Rooms that the emulator's deliveries may import. */
-const EMULATOR = ['clock', 'endpoints', 'errors', 'events', 'lib', 'options', 'security', 'storage']
+const EMULATOR = ['clock', 'endpoints', 'errors', 'events', 'lib', 'options', 'security', 'shapes', 'storage']
 const OPERATIONS = [...EMULATOR, 'delivery', 'feed', 'messages']
 
 /** Rooms that every CLI command may import. */
@@ -92,20 +92,20 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   },
   emulator: {
     errors: [],
-    lib: ['errors'],
+    shapes: [],
+    lib: ['errors', 'shapes'],
     clock: [],
     feed: ['errors'],
     security: [],
-    events: ['errors', 'lib'],
-    storage: ['lib'],
-    options: ['lib', 'security'],
-    endpoints: ['clock', 'errors', 'lib', 'security', 'storage'],
+    events: ['errors', 'lib', 'shapes'],
+    storage: ['lib', 'shapes'],
+    options: ['lib', 'security', 'shapes'],
+    endpoints: ['clock', 'errors', 'lib', 'security', 'shapes', 'storage'],
     delivery: EMULATOR,
-    messages: ['errors', 'lib', 'storage'],
+    messages: ['errors', 'lib', 'shapes', 'storage'],
     api: OPERATIONS,
-    http: ['api', 'errors', 'feed', 'lib', 'messages', 'security', 'http/openapi'],
-    'http/openapi': [],
-    '.': [...OPERATIONS, 'api', 'http', 'http/openapi'],
+    http: ['api', 'errors', 'feed', 'lib', 'messages', 'security', 'shapes'],
+    '.': [...OPERATIONS, 'api', 'http'],
   },
   cloudflare: { '.': [] },
   sqs: { '.': [] },

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.ts'
 import { emulatorCommand, VERBS } from '../src/emulator/emulator-command.ts'
@@ -338,13 +338,16 @@ describe('undelivered and replay', () => {
     const { run } = await startEmulator(['--to', to, '--attempts', '1'])
     await run('send', 'a.b', '--repeat', '3')
     const { code, out } = await run('undelivered')
-    expect([code, out.trim().split('\n')]).toEqual([
+    expect([code, out.trim().split('\n').slice(1)]).toEqual([
       1,
       Array(3).fill(expect.stringContaining('ECONNREFUSED')),
     ])
     expect((await run('replay', '--all', '--dry-run')).out).toBe('3 would be replayed\n')
     const replayed = await run('replay', '--all', '--json')
-    expect([replayed.code, JSON.parse(replayed.out)]).toEqual([0, { matched: 3, replayed: 3 }])
+    expect([replayed.code, JSON.parse(replayed.out)]).toEqual([
+      1,
+      { matched: 3, replayed: 3, acknowledged: 0, others: [{ reply: 'no reply: ECONNREFUSED', count: 3 }] },
+    ])
     expect((await run('wait', '--idle')).code).toBe(0)
     expect((await run('undelivered', '--json')).code).toBe(1)
     const refused = await run('discard', '--all')
@@ -367,6 +370,48 @@ describe('undelivered and replay', () => {
     await expect.poll(() => receiver.handled.map(one => one.data['conversation_id'])).toContain('cnv_2')
   })
 
+  test('replay --to sends to another app, signed anew, while the endpoint gets nothing', async () => {
+    const down = `http://127.0.0.1:${await freePort()}/webhooks`
+    const { run } = await startEmulator(['--to', down, '--attempts', '1'])
+    await run('send', 'a.b', '--repeat', '3')
+    const other = await receiverWith()
+    expect(await run('replay', '--all', '--to', other.url)).toMatchObject({
+      code: 0,
+      out: '✓ 3 replayed, 3 acknowledged\n',
+    })
+    expect([other.handled.length, other.refusals]).toEqual([3, []])
+    const { deliveries } = JSON.parse((await run('undelivered', '--json')).out)
+    expect(deliveries).toHaveLength(3)
+    const one = await run('replay', deliveries[0].event, '--to', other.url)
+    expect(one).toMatchObject({ code: 0, out: expect.stringContaining('200 duplicate') })
+    expect(await run('replay', '--all', '--to', 'http://example.com/')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/--allow-target/),
+    })
+  })
+
+  test('replay says how many failed again, and why', async () => {
+    const { run } = await startEmulator(['--to', await brokenReceiver(), '--attempts', '1'])
+    await run('send', 'a.b', '--repeat', '3')
+    expect(await run('replay', '--all')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^✗ 3 replayed, 0 acknowledged\n {2}3 × 500\n/),
+    })
+  })
+
+  test('show folds attempts with the same reply, and --test prints a test with the event', async () => {
+    const { run } = await startEmulator(['--to', await brokenReceiver('{"code":"boom"}'), '--attempts', '5'])
+    await run('send', 'a.b', '--id', 'evt_1', '--data', '{"n":1}', '--no-wait')
+    for (let i = 0; i < 4; i++) await run('retry', 'evt_1')
+    const { out } = await run('show', 'evt_1')
+    expect(out).toMatch(/^attempt 1 .* 500 boom$/m)
+    expect(out).toMatch(/^attempts 2 to 5 .* the same reply$/m)
+    expect(out).not.toMatch(/^attempt 2 /m)
+    const test = await run('show', 'evt_1', '--test')
+    expect(test.out).toMatch(/import \{ testReceiver \}[\s\S]*"n": 1[\s\S]*deliverEvent\(event\)/)
+    expect(test.out).not.toContain(SECRET)
+  })
+
   test('a long replay shows its progress', async () => {
     const { run, url } = await both()
     await run('send', 'a.b', '--repeat', '250', '--no-wait')
@@ -382,7 +427,8 @@ describe('undelivered and replay', () => {
     const codes: number[] = []
     const command = emulatorCommand(terminal, code => codes.push(code))
     await command.parseAsync(['replay', '--state', 'acknowledged', '--at', url], { from: 'user' })
-    expect([codes, bars, terminal.printed]).toEqual([[0], [{ total: 250, advanced: 250 }], ['250 replayed']])
+    const bar = { total: 250, advanced: 250 }
+    expect([codes, bars, terminal.printed]).toEqual([[0], [bar, bar], ['✓ 250 replayed, 250 acknowledged']])
   })
 
   test.each([
@@ -542,7 +588,7 @@ describe('messages', () => {
     expect(out).toMatch(/^received .*Where is it\?.*\nread .*order_shipped/)
     await run('wait', '--idle')
     expect(receiver.handled.map(one => one.type)).toEqual(['message.read', 'message.received'])
-    expect((await run('list', '--message', body.id)).out).toMatch(/^acknowledged +message\.read /)
+    expect((await run('list', '--message', body.id)).out).toMatch(/^acknowledged +message\.read /m)
     const refused = await run('messages', 'send', '--to', 'nobody', '--template', 'x')
     expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/^400 .*leading \+/)])
   })
@@ -561,6 +607,11 @@ describe('faults, the clock, settings and statistics', () => {
     })
     expect((await run('faults', 'set', 'gremlins')).err).toMatch(/gremlins.*frozenTimestamp.*answerNext\./)
     expect((await run('faults', 'clear')).out).toContain('No faults are set')
+    expect((await run('faults', 'set', '--preset', 'down', 'duplicate=0.1')).out).toBe(
+      'answer     reset\nduplicate  0.1\n',
+    )
+    expect((await run('faults', 'set', '--preset', 'broken')).err).toMatch(/must be one of flaky, slow, down/)
+    expect(await run('faults', 'set')).toMatchObject({ code: 2, err: expect.stringContaining('--preset') })
   })
 
   test("an answer that replaces the app's applies to the next attempts, and is shown with each", async () => {
@@ -635,9 +686,37 @@ describe('faults, the clock, settings and statistics', () => {
       /^Published\n {2}delivery\.header[\s\S]*Not published[\s\S]*limits\.eventBytes +262144/,
     )
     await run('send', 'a.b', '--repeat', '2')
-    expect((await run('stats', '--buckets', '1')).out).toMatch(/ {2}2 acknowledged\n$/)
+    expect((await run('stats', '--buckets', '1')).out).toMatch(/^FROM +ACKNOWLEDGED +ALL\n\S+Z +2 +2\n$/)
     expect((await run('stats', '--type', 'c.d')).out).toContain('No deliveries from')
   })
+
+  test.each([
+    [80, true],
+    [120, true],
+    [120, false],
+  ])(
+    'in %i columns, lists and statistics have a header, one row each, local times (colors: %s)',
+    async (columns, colors) => {
+      const { url, run } = await both()
+      await run('send', 'conversation.resolved', '--repeat', '2', '--fault', 'lostReply')
+      await run('send', 'conversation.resolved', '--fault', 'duplicate')
+      await run('wait', '--kind', 'duplicate', '--state', 'acknowledged')
+      for (const [verb, rows] of [
+        ['list', 4],
+        ['stats', 1],
+      ] as const) {
+        const terminal = fakeTerminal({ columns, colors })
+        await runCommand(['emulator', verb, '--at', url], terminal)
+        expect(terminal.printed).toHaveLength(rows + 1)
+        const plain = terminal.printed.map(line => stripVTControlCharacters(line))
+        expect(plain.filter(line => line.length > columns)).toEqual([])
+        expect(plain[0]).toMatch(/^(STATE|FROM) /)
+        expect(plain.slice(1).filter(line => !/ ?\d\d:\d\d:\d\d/.test(line))).toEqual([])
+        expect(plain.join()).not.toMatch(/\d{4}-\d\d-\d\dT/)
+        expect(terminal.printed.join() !== plain.join()).toBe(colors)
+      }
+    },
+  )
 
   test('in a terminal of 80 columns, no line is longer', async () => {
     const { url, run } = await both()

@@ -6,33 +6,41 @@ export type {
   SavedRequest,
 } from './api/delivery-view.ts'
 export type {
-  BulkOptions,
   BulkResult,
-  DeliverySelection,
   EmulatorApi,
   EmulatorHealth,
   EndpointResult,
-  EventFields,
-  EventToSend,
-  PageOptions,
-  ReplayOptions,
-  SendOptions,
   SentEvent,
   SettingsView,
   StatsBucket,
   StatsView,
-  WaitOptions,
   WaitResult,
   WorkspaceView,
 } from './api/emulator-api.ts'
 export type { EndpointView, HealthView } from './endpoints/endpoint-view.ts'
-export type { EndpointChange } from './endpoints/endpoints.ts'
 export { EmulatorError, type EmulatorErrorCode } from './errors/emulator-error.ts'
-export type { Maybe } from './lib/read-fields.ts'
-export type { MessageState, MessageView } from './messages/message-view.ts'
-export type { InboundMessage } from './messages/read-message.ts'
-export type { EmulatorFaults, EmulatorOptions } from './options/emulator-options.ts'
-export type { SettingView } from './options/settings.ts'
+export type { MessageView } from './messages/message-view.ts'
+export type { EmulatorOptions } from './options/emulator-options.ts'
+export type { EmulatorFaults, FaultPreset } from './shapes/faults.ts'
+export type { Maybe } from './shapes/field.ts'
+export type {
+  BulkOptions,
+  DeliveryKind,
+  DeliveryMark,
+  DeliverySelection,
+  DeliveryState,
+  EndpointChange,
+  EventFields,
+  EventToSend,
+  InboundMessage,
+  MessageState,
+  PageOptions,
+  ReplayOptions,
+  RotateOptions,
+  SendOptions,
+  StatsOptions,
+  WaitOptions,
+} from './shapes/requests.ts'
+export type { SettingView } from './shapes/settings.ts'
 export type { Emulator } from './start-emulator.ts'
 export { startEmulator } from './start-emulator.ts'
-export type { DeliveryKind, DeliveryState } from './storage/delivery-row.ts'

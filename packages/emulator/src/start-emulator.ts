@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { getRequestListener } from '@hono/node-server'
-import type { EmulatorApi, WaitOptions, WaitResult } from './api/emulator-api.ts'
+import type { EmulatorApi, WaitResult } from './api/emulator-api.ts'
 import type { Parts } from './api/parts.ts'
 import { createApi, createParts } from './create-parts.ts'
 import { EmulatorError } from './errors/emulator-error.ts'
@@ -11,6 +11,7 @@ import { type Listening, listen } from './http/listen.ts'
 import { errorReply, SECURITY_HEADERS } from './http/reply.ts'
 import { type EmulatorOptions, resolveEmulator } from './options/emulator-options.ts'
 import { HostCheck } from './security/request-check.ts'
+import type { WaitOptions } from './shapes/requests.ts'
 import { Storage } from './storage/storage.ts'
 
 /** A running emulator. */

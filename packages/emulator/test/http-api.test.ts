@@ -271,7 +271,7 @@ describe('replay', () => {
     expect(replayed[0].reason).toMatch(/^replayed as dlv_/)
     receiver.otherwise = 200
     const all = await http.post('/deliveries/replay')
-    expect(all.body).toEqual({ matched: 4, done: 4, next: null })
+    expect(all.body).toEqual({ matched: 4, done: 4, next: null, batch: expect.any(String) })
     await emulator.wait()
     expect((await http.get('/undelivered?category=call')).body.deliveries).toEqual([])
     expect((await http.post('/deliveries/replay', { after: 'x' })).status).toBe(400)

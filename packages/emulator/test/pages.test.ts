@@ -331,7 +331,7 @@ it('undelivered events are replayed together, after a confirmation with their nu
   await button(page, 'Replay all that match').click()
   await page.getByRole('heading', { name: 'Replay 2 events?' }).waitFor()
   await button(page, 'Replay 2 events').click()
-  await page.getByText('2 events replayed.').waitFor()
+  await page.getByText('2 events replayed: 2 acknowledged.').waitFor()
   await vi.waitFor(() => expect(app.handled).toHaveLength(2))
 })
 

@@ -1,6 +1,6 @@
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { StatsView } from '../../../packages/emulator/src/api/emulator-api.ts'
-import type { DeliveryState } from '../../../packages/emulator/src/storage/delivery-row.ts'
+import type { DeliveryState } from '../../../packages/emulator/src/shapes/requests.ts'
 import { type Bar, BarChart } from '../kit/bar-chart.tsx'
 import { spanOf } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'

@@ -5,7 +5,7 @@ import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { hrefOf } from '../kit/route.ts'
 import { visible } from '../kit/text.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { STATES } from './states.ts'
+import { STATES, wordsOf } from './states.ts'
 
 /** Columns of a list of deliveries. */
 export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
@@ -34,9 +34,33 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
     key: 'type',
     label: 'Type',
     width: '12.5rem',
-    cell: ({ type, kind }) => visible(kind === 'event' ? type : `${type}, ${kind}`),
+    cell: ({ type }) => visible(type),
+  },
+  {
+    key: 'marks',
+    label: 'What happened',
+    width: '12.5rem',
+    cell: row => {
+      const words = wordsOf(row)
+      return (
+        <span class="badges" title={words.join(', ')}>
+          {words.map(word => (
+            <Badge key={word} tone="idle">
+              {word}
+            </Badge>
+          ))}
+        </span>
+      )
+    },
   },
   { key: 'attempts', label: 'Attempts', width: '5.5rem', numeric: true, cell: row => row.attempts },
+  {
+    key: 'order',
+    label: 'Number / arrival',
+    width: '8.5rem',
+    numeric: true,
+    cell: ({ seq, arrival }) => `${seq} / ${arrival ?? '–'}`,
+  },
   {
     key: 'at',
     label: `Created (${zoneOf()})`,
@@ -46,6 +70,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   },
 ]
 
-function replyOf({ lastStatus, lastCode, lastError }: DeliveryView): string {
+/** Formats the last reply. */
+export function replyOf({ lastStatus, lastCode, lastError }: DeliveryView): string {
   return visible(lastStatus === null ? (lastError ?? '') : `${lastStatus} ${lastCode ?? ''}`)
 }

@@ -1,4 +1,4 @@
-import { curlOfDelivery } from '@ackhook/emulator/routes'
+import { curlOfDelivery, testOf } from '@ackhook/emulator/routes'
 import { useSignal } from '@preact/signals'
 import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
@@ -15,8 +15,8 @@ import { AttemptView } from './attempt-view.tsx'
 import { commandOf } from './command-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { useNotices } from './live.ts'
-import { replay } from './replay.ts'
-import { STATES } from './states.ts'
+import { replay, replayElsewhere } from './replay.ts'
+import { STATES, wordsOf } from './states.ts'
 
 export function DeliveryPage({ id }: { readonly id: string }) {
   const path = `deliveries/${encodeURIComponent(id)}`
@@ -84,6 +84,9 @@ function Actions({ delivery, path }: { readonly delivery: DeliveryDetail; readon
           <button type="button" onClick={() => void replay(id, { mode: 'exact' })}>
             Replay exact request
           </button>
+          <button type="button" onClick={() => void replayElsewhere(id)}>
+            Replay elsewhere …
+          </button>
           <button type="button" class="primary" onClick={() => void replay(id, {})}>
             Replay with new signature
           </button>
@@ -123,7 +126,8 @@ function Editor({ delivery: { id, body } }: { readonly delivery: DeliveryDetail 
 }
 
 function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
-  const { id, type, guess, workspace, kind, origin, createdAt, reason, bytes } = delivery
+  const { id, type, guess, workspace, kind, origin, createdAt, reason, bytes, seq, arrival, to } = delivery
+  const words = wordsOf(delivery)
   return (
     <dl class="facts">
       <dt>Delivery</dt>
@@ -144,6 +148,24 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
           </dd>
         </>
       )}
+      {words.length > 0 && (
+        <>
+          <dt>What happened</dt>
+          <dd class="badges">
+            {words.map(word => (
+              <Badge key={word} tone="idle">
+                {word}
+              </Badge>
+            ))}
+          </dd>
+        </>
+      )}
+      {to !== null && <dt>Sent to</dt>}
+      {to !== null && <dd class="mono">{visible(to)}</dd>}
+      <dt>Order</dt>
+      <dd>
+        {`created as number ${formatCount(seq)}, ${arrival === null ? 'not sent yet' : `arrived as number ${formatCount(arrival)}`}`}
+      </dd>
       <dt>Created</dt>
       <dd>
         <Ago at={Date.parse(createdAt)} from={emulatorNow} />, {formatCount(bytes)} bytes
@@ -195,6 +217,7 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       commandOf(['show', id], { save: `${id}.json` }),
     )
   const curl = curlOfDelivery(delivery)
+  const test = testOf(delivery)
   return (
     <div class="bar">
       <CopyButton label="Copy id" text={() => event} />
@@ -202,6 +225,7 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       <CopyButton label="Copy link" text={() => location.href} />
       <CopyButton label="Copy command" text={() => commandOf(['show', id])} />
       {curl !== undefined && <CopyButton label="Copy as cURL" text={() => curl} />}
+      {test !== undefined && <CopyButton label="Copy as test" text={() => test} />}
       <button type="button" disabled={log.length === 0} onClick={save}>
         Save request
       </button>

@@ -1,19 +1,15 @@
+import { FAULTS, type Field, PRESETS } from '@ackhook/emulator/routes'
 import { useSignal } from '@preact/signals'
+import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
-import { Field } from '../kit/elements.tsx'
+import { Field as LabeledField } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
 import type { Resource } from '../kit/resource.ts'
 import { type Faults, setFaults } from './active-faults.tsx'
 
-const CHANCES = {
-  duplicate: 'Sent twice',
-  concurrentDuplicate: 'Sent twice concurrently',
-  disorder: 'Out of order',
-  lostReply: 'Reply lost',
-  tamper: 'Body changed after signing',
-  staleTimestamp: 'Old timestamp',
-} as const
-const SETTINGS = ['staleBy', 'delay', 'answer', 'answerNext'] as const
+/** Fields of a reply that replaces the app's, which the form shows apart. */
+const OF_ANSWER = ['preset', 'answer', 'answerChance', 'answerNext']
+const IN_TRANSIT = Object.entries<Field>(FAULTS).filter(([name]) => !OF_ANSWER.includes(name))
 
 /** Form for the faults, from the next attempt on. */
 export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
@@ -33,6 +29,7 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
       <h1>Faults</h1>
       <p class="quiet">Faults to inject, from the next attempt on.</p>
       <Failure error={faults.error.value} retry={faults.reload} isStale={data !== undefined} />
+      <Presets faults={faults} />
       {data !== undefined && (
         <form
           class="panel"
@@ -46,23 +43,9 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
             How often, from 0 (never) to 1 (always). The same seed repeats the same faults.
           </p>
           <div class="fields">
-            {Object.entries(CHANCES).map(([name, label]) => (
-              <Chance key={name} name={name} label={label} value={Number(data[name] ?? 0)} />
+            {IN_TRANSIT.map(([name, field]) => (
+              <Fault key={name} name={name} field={field} value={data[name]} />
             ))}
-            <Field label="Age of an old timestamp, such as 10m">
-              <input name="staleBy" size={8} defaultValue={String(data['staleBy'] ?? '')} />
-            </Field>
-            <Field label="Delay, such as 500ms">
-              <input name="delay" size={8} defaultValue={String(data['delay'] ?? '')} />
-            </Field>
-            <label class="choice">
-              <input
-                type="checkbox"
-                name="frozenTimestamp"
-                defaultChecked={data['frozenTimestamp'] === true}
-              />
-              Retries keep the first timestamp
-            </label>
           </div>
           <div>
             <button type="submit" class="primary">
@@ -75,6 +58,24 @@ export function FaultsPage({ faults }: { readonly faults: Resource<Faults> }) {
   )
 }
 
+/** Buttons that replace all faults with those of a situation. */
+function Presets({ faults }: { readonly faults: Resource<Faults> }) {
+  return (
+    <dl class="facts presets">
+      {Object.entries(PRESETS).map(([name, { meaning }]) => (
+        <Fragment key={name}>
+          <dt>
+            <button type="button" onClick={() => void setFaults(faults, { preset: name }, `${meaning}.`)}>
+              {name}
+            </button>
+          </dt>
+          <dd>{meaning}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
+}
+
 /** Fields for a reply that replaces the app's. */
 function Answer({ faults }: { readonly faults: Faults }) {
   return (
@@ -84,7 +85,7 @@ function Answer({ faults }: { readonly faults: Faults }) {
         This replaces your app's reply, by chance or for the next attempts only. Your app is not called.
       </p>
       <div class="fields">
-        <Field label="Answer: a status, timeout or reset">
+        <LabeledField label="Answer: a status, timeout or reset">
           <input
             name="answer"
             list="answers"
@@ -95,14 +96,14 @@ function Answer({ faults }: { readonly faults: Faults }) {
             aria-describedby="answer-hint"
             defaultValue={String(faults['answer'] ?? '')}
           />
-        </Field>
+        </LabeledField>
         <datalist id="answers">
           {['500', '503', '429', '401', 'timeout', 'reset'].map(one => (
             <option key={one} value={one} />
           ))}
         </datalist>
         <Chance name="answerChance" label="How often, 0 to 1" value={Number(faults['answerChance'] ?? 1)} />
-        <Field label="Only the next … attempts">
+        <LabeledField label="Only the next … attempts">
           <input
             type="number"
             name="answerNext"
@@ -111,44 +112,62 @@ function Answer({ faults }: { readonly faults: Faults }) {
             placeholder="all"
             defaultValue={String(faults['answerNext'] ?? '')}
           />
-        </Field>
+        </LabeledField>
       </div>
     </>
   )
 }
 
-function Chance({
-  name,
-  label,
-  value,
-}: {
+interface FaultProps {
+  readonly name: string
+  readonly field: Field
+  readonly value: string | number | boolean | undefined
+}
+
+function Fault({ name, field: { kind, sign, schema }, value }: FaultProps) {
+  const label = String(schema['description'])
+  if (sign === 'chance') return <Chance name={name} label={label} value={Number(value ?? 0)} />
+  if (kind === 'flag') {
+    return (
+      <label class="choice">
+        <input type="checkbox" name={name} defaultChecked={value === true} />
+        {label}
+      </label>
+    )
+  }
+  return (
+    <LabeledField label={label}>
+      <input name={name} size={8} defaultValue={String(value ?? '')} />
+    </LabeledField>
+  )
+}
+
+interface ChanceProps {
   readonly name: string
   readonly label: string
   readonly value: number
-}) {
+}
+
+function Chance({ name, label, value }: ChanceProps) {
   return (
-    <Field label={label}>
+    <LabeledField label={label}>
       <input type="number" name={name} min="0" max="1" step="any" defaultValue={String(value)} />
-    </Field>
+    </LabeledField>
   )
 }
 
+/** Reads the form. A fault without a value, or with its default, is left out. */
 function faultsOf(form: FormData): Faults {
-  const text = (name: string) => String(form.get(name) ?? '').trim()
-  const chances = Object.keys(CHANCES).flatMap(name =>
-    Number(text(name)) > 0 ? [[name, Number(text(name))]] : [],
-  )
-  const settings = SETTINGS.flatMap(name => (text(name) === '' ? [] : [[name, settingOf(text(name))]]))
-  const chance = Number(text('answerChance'))
-  return {
-    ...Object.fromEntries(chances),
-    ...Object.fromEntries(settings),
-    ...(text('answer') !== '' && chance < 1 && { answerChance: chance }),
-    ...(form.get('frozenTimestamp') !== null && { frozenTimestamp: true }),
+  const readFault = (name: string, { kind, sign }: Field): string | number | boolean | undefined => {
+    const text = String(form.get(name) ?? '').trim()
+    if (kind === 'flag') return text === '' ? undefined : true
+    if (name === 'answerChance') return form.get('answer') === '' || text === '1' ? undefined : Number(text)
+    if (sign === 'chance') return Number(text) > 0 ? Number(text) : undefined
+    if (text === '') return undefined
+    return /^\d+$/.test(text) ? Number(text) : text
   }
-}
-
-/** Parses a status or count as a number; durations and words stay strings. */
-function settingOf(text: string): string | number {
-  return /^\d+$/.test(text) ? Number(text) : text
+  const values = Object.entries<Field>(FAULTS).map(([name, field]) => [name, readFault(name, field)] as const)
+  return Object.fromEntries(
+    values.filter((one): one is [string, string | number | boolean] => one[1] !== undefined),
+  )
 }

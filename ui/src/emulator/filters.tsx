@@ -2,7 +2,7 @@ import { Field } from '../kit/elements.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { STATES } from './states.ts'
+import { KINDS, MARKS, STATES } from './states.ts'
 
 const CATEGORIES = ['message', 'conversation', 'call', 'campaign', 'contact']
 const PERIODS: Readonly<Record<string, number>> = {
@@ -18,10 +18,12 @@ export const LABELS = {
   category: 'Category',
   type: 'Type',
   kind: 'Kind',
+  mark: 'What happened',
   status: 'Status',
   workspace: 'Workspace',
   event: 'Event id',
   message: 'Message id',
+  batch: 'Replay of many',
   text: 'Text in the event',
   period: 'Time',
 } as const
@@ -70,6 +72,8 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
         {withState && <Choice name="state" options={Object.keys(STATES)} />}
         <Choice name="category" options={CATEGORIES} />
         <Text name="type" placeholder="order.*" />
+        <Choice name="kind" options={Object.keys(KINDS)} />
+        <Choice name="mark" options={Object.entries(MARKS)} />
         <Text name="status" />
         <Text name="workspace" />
         <Choice name="period" options={Object.keys(PERIODS)} />
@@ -89,7 +93,7 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
   )
 }
 
-const LINKED = ['kind', 'event', 'message'] as const
+const LINKED = ['event', 'message', 'batch'] as const
 const SIZES: Readonly<Record<string, number>> = { status: 4, workspace: 8 }
 
 interface TextProps {
@@ -114,7 +118,8 @@ function Text({ name, placeholder }: TextProps) {
 
 interface ChoiceProps {
   readonly name: Name
-  readonly options: readonly string[]
+  /** Values, each with its label if that differs. */
+  readonly options: readonly (string | readonly [value: string, label: string])[]
 }
 
 function Choice({ name, options }: ChoiceProps) {
@@ -126,9 +131,14 @@ function Choice({ name, options }: ChoiceProps) {
         onChange={event => setQuery({ [name]: event.currentTarget.value })}
       >
         <option value="">Any</option>
-        {options.map(option => (
-          <option key={option}>{option}</option>
-        ))}
+        {options.map(option => {
+          const [value, label] = typeof option === 'string' ? [option, option] : option
+          return (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          )
+        })}
       </select>
     </Field>
   )

@@ -57,13 +57,16 @@ function cursorOf({ seq }: DeliveryView): string {
 /** Returns whether a delivery matches a filter. */
 function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>>): boolean {
   if (filter['text'] !== undefined) return false
-  const { workspace, category, type, kind, state, event, message, lastStatus, createdAt } = delivery
+  const { workspace, category, type, kind, state, event, message, batch, lastStatus } = delivery
   const fields: Readonly<Record<string, string>> = {
     ...{ workspace, category, type, kind, state, event },
     message: message ?? '',
+    batch: batch ?? '',
     status: String(lastStatus ?? ''),
   }
-  return Object.entries(filter).every(([name, value]) =>
-    name === 'type' ? covers(value, type) : name === 'from' ? createdAt >= value : fields[name] === value,
-  )
+  return Object.entries(filter).every(([name, value]) => {
+    if (name === 'type') return covers(value, type)
+    if (name === 'mark') return delivery.marks.some(mark => mark === value)
+    return name === 'from' ? delivery.createdAt >= value : fields[name] === value
+  })
 }

@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from 'virtual:event-types'
 import { effect, signal } from '@preact/signals'
-import type { EventToSend, SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
+import type { SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
+import type { EventToSend } from '../../../packages/emulator/src/shapes/requests.ts'
 import { Field } from '../kit/elements.tsx'
 import { go, route } from '../kit/route.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'

@@ -1,4 +1,9 @@
-import type { DeliveryState } from '../../../packages/emulator/src/storage/delivery-row.ts'
+import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
+import type {
+  DeliveryKind,
+  DeliveryMark,
+  DeliveryState,
+} from '../../../packages/emulator/src/shapes/requests.ts'
 import type { Tone } from '../kit/elements.tsx'
 
 /** Color of each state, in the order of a delivery's life. */
@@ -9,4 +14,28 @@ export const STATES: Readonly<Record<DeliveryState, Tone>> = {
   replayed: 'idle',
   discarded: 'idle',
   skipped: 'idle',
+}
+
+/** Every kind of delivery, with what a list calls it; an event is what it calls nothing. */
+export const KINDS: Readonly<Record<DeliveryKind, string>> = {
+  event: '',
+  duplicate: 'duplicate',
+  replay: 'replay',
+}
+
+/** Every mark, with what a list calls it. */
+export const MARKS: Readonly<Record<DeliveryMark, string>> = {
+  retried: 'retried',
+  out_of_order: 'out of order',
+  lost_reply: 'lost reply',
+  answered: 'app not called',
+  tampered: 'tampered',
+  stale_timestamp: 'old timestamp',
+  frozen_timestamp: 'same timestamp',
+}
+
+/** Returns in words what a delivery is, and what happened to it. */
+export function wordsOf({ kind, marks, to }: DeliveryView): readonly string[] {
+  const words = [KINDS[kind], ...marks.map(mark => MARKS[mark]), to === null ? '' : 'elsewhere']
+  return words.filter(word => word !== '')
 }

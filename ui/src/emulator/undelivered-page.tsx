@@ -1,14 +1,17 @@
 import { useEffect } from 'preact/hooks'
+import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { BulkResult } from '../../../packages/emulator/src/api/emulator-api.ts'
-import { confirm } from '../kit/confirm.tsx'
+import { askFor, confirm } from '../kit/confirm.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection, Word } from '../kit/selection.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
 import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
+import { replyOf } from './delivery-columns.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { clearing, Filters, LABELS } from './filters.tsx'
+import { ELSEWHERE, TO } from './replay.ts'
 
 /** Lists undelivered events, and replays or discards them together. */
 export function UndeliveredPage() {
@@ -66,7 +69,6 @@ function Undelivered() {
 
 const TITLE = { replay: 'Replaying', discard: 'Discarding' } as const
 const VERB = { replay: 'Replay', discard: 'Discard' } as const
-const DONE = { replay: 'replayed', discard: 'discarded' } as const
 
 /** Counts what the list shows, asks for confirmation, and changes what was counted until the user stops it. */
 async function changeAll(action: 'replay' | 'discard', { filter, words }: Selection): Promise<boolean> {
@@ -78,36 +80,100 @@ async function changeAll(action: 'replay' | 'discard', { filter, words }: Select
     ({ matched }) => (matched === 0 ? 'No events match anymore.' : ''),
   )
   if (counted === undefined || counted.next === null) return false
-  const { matched, next } = counted
-  if (!(await isSure(action, matched, words))) return false
+  const { matched, next, batch } = counted
+  const to = await sure(action, matched, words)
+  if (to === undefined) return false
+  const body = action === 'replay' && to !== '' ? { to } : {}
   const work = async ({ signal, progress }: TaskControl) => {
     let done = 0
     let after: string | null = next
     do {
       progress(done, matched)
-      const result: BulkResult = await post({ limit: PER_CALL, after })
+      const result: BulkResult = await post({ limit: PER_CALL, after, ...body })
       done += result.done
       after = result.next
     } while (after !== null && !signal.aborted)
     return done
   }
-  const said = (done: number) => `${countOf(done)} ${DONE[action]}.`
-  return (await runTask(TITLE[action], work, said, commandOf([action], filter))) !== undefined
+  const said = (done: number) => (action === 'replay' ? '' : `${countOf(done)} discarded.`)
+  const done = await runTask(TITLE[action], work, said, commandOf([action], filter))
+  if (done !== undefined && batch !== null) {
+    await runTask(
+      'Waiting for replies',
+      control => repliesTo(batch, done, control),
+      replies => `${countOf(done)} replayed: ${summaryOf(replies)}.`,
+      commandOf(['replay'], { ...filter, ...body }),
+    )
+  }
+  return done !== undefined
 }
 
-function isSure(action: 'replay' | 'discard', count: number, words: readonly Word[]): Promise<boolean> {
-  const text =
-    action === 'replay'
-      ? 'They are sent again, oldest first.'
-      : 'They are not sent again, and stay in the log.'
+/** Asks, and resolves with the address that a replay goes to: empty for the endpoint's, undefined for no. */
+async function sure(
+  action: 'replay' | 'discard',
+  count: number,
+  words: readonly Word[],
+): Promise<string | undefined> {
   const what = `${VERB[action]} ${countOf(count)}`
   // The state is the page's own and no filter.
   const scope = {
     words: words.filter(([label]) => label !== LABELS.state),
     whole: 'No filter is set: these are all undelivered events.',
   }
-  return confirm(`${what}?`, text, what, action === 'discard', scope)
+  if (action === 'discard') {
+    const text = 'They are not sent again, and stay in the log.'
+    return (await confirm(`${what}?`, text, what, true, scope)) ? '' : undefined
+  }
+  const text = `They are sent again, oldest first. ${ELSEWHERE}`
+  return askFor(TO, { title: `${what}?`, text, action: what, scope })
 }
+
+/** Deliveries that a page of replies has. */
+const PER_PAGE = 200
+const LOOK_MS = 300
+const MAX_LOOK_MS = 60_000
+
+/** Waits until each replay has had its first reply, and returns the deliveries. Gives up after a minute. */
+async function repliesTo(
+  batch: string,
+  total: number,
+  { signal, progress }: TaskControl,
+): Promise<readonly DeliveryView[]> {
+  const deadline = performance.now() + MAX_LOOK_MS
+  const seen: DeliveryView[] = []
+  let after: string | null = ''
+  while (after !== null) {
+    progress(seen.length, total)
+    const query = { batch, order: 'oldest', limit: PER_PAGE, after }
+    const page: { readonly deliveries: readonly DeliveryView[]; readonly next: string | null } = await api(
+      'deliveries',
+      { query },
+    )
+    const isWaiting = page.deliveries.some(one => one.state === 'pending' && one.attempts === 0)
+    if (isWaiting && !signal.aborted && performance.now() < deadline) {
+      await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    } else {
+      seen.push(...page.deliveries)
+      after = page.next
+    }
+  }
+  return seen
+}
+
+/** Returns how replays ended: `78 acknowledged, 2 failed again (500 handler_failed)`. */
+function summaryOf(deliveries: readonly DeliveryView[]): string {
+  const failed = deliveries.filter(one => one.state !== 'acknowledged' && one.attempts > 0)
+  const waiting = deliveries.filter(one => one.state === 'pending' && one.attempts === 0).length
+  const reasons = [...new Set(failed.map(replyOf))].slice(0, MAX_REASONS).join(', ')
+  const counts = [
+    `${formatCount(deliveries.filter(one => one.state === 'acknowledged').length)} acknowledged`,
+    ...(failed.length > 0 ? [`${formatCount(failed.length)} failed again (${reasons})`] : []),
+    ...(waiting > 0 ? [`${formatCount(waiting)} still waiting`] : []),
+  ]
+  return counts.join(', ')
+}
+
+const MAX_REASONS = 3
 
 /** Deliveries per call, few enough for visible progress and a quick stop. */
 const PER_CALL = 250

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { Fragment } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { Field } from './elements.tsx'
 import type { Word } from './selection.ts'
 import { visible } from './text.ts'
 
@@ -11,13 +12,21 @@ export interface Scope {
   readonly whole: string
 }
 
+/** A value that a dialog asks for. It may stay empty. */
+export interface Wanted {
+  readonly label: string
+  readonly placeholder: string
+}
+
 interface Question {
   readonly title: string
   readonly text: string
   readonly scope: Scope | undefined
   readonly action: string
   readonly danger: boolean
-  readonly answer: (yes: boolean) => void
+  readonly wanted: Wanted | undefined
+  /** Called with the value; empty without a field, undefined for no. */
+  readonly answer: (value: string | undefined) => void
 }
 
 const question = signal<Question | undefined>(undefined)
@@ -30,8 +39,20 @@ export function confirm(
   danger = false,
   scope?: Scope,
 ): Promise<boolean> {
+  return ask({ title, text, scope, action, danger, wanted: undefined }).then(value => value !== undefined)
+}
+
+/** Asks before an action that takes an address. Resolves with undefined if the user cancels. */
+export function askFor(
+  wanted: Wanted,
+  { title, text, action, scope }: Pick<Question, 'title' | 'text' | 'action' | 'scope'>,
+): Promise<string | undefined> {
+  return ask({ title, text, scope, action, danger: false, wanted })
+}
+
+function ask(asked: Omit<Question, 'answer'>): Promise<string | undefined> {
   return new Promise(answer => {
-    question.value = { title, text, scope, action, danger, answer }
+    question.value = { ...asked, answer }
   })
 }
 
@@ -42,32 +63,42 @@ export function ConfirmDialog() {
     if (asked !== undefined) dialog.current?.showModal()
   }, [asked])
   if (asked === undefined) return null
-  const answer = (yes: boolean) => {
+  const answer = (value: string | undefined) => {
     if (question.peek() !== asked) return
     // Closing returns the focus to the previous element.
     dialog.current?.close()
     question.value = undefined
-    asked.answer(yes)
+    asked.answer(value)
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    answer(String(new FormData(event.currentTarget as HTMLFormElement).get('value') ?? '').trim())
   }
   return (
-    <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onClose={() => answer(false)}>
+    <dialog ref={dialog} class="stack" aria-labelledby="confirm-title" onClose={() => answer(undefined)}>
       <h2 id="confirm-title">{asked.title}</h2>
       {asked.scope !== undefined && <ScopeList {...asked.scope} />}
       <p>{asked.text}</p>
-      <div class="bar">
-        {/* First, so that it gets the focus if the action cannot be undone. */}
-        <button type="button" onClick={() => answer(false)}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class={asked.danger ? 'danger' : 'primary'}
-          autofocus={!asked.danger}
-          onClick={() => answer(true)}
-        >
-          {asked.action}
-        </button>
-      </div>
+      <form class="stack" onSubmit={submit}>
+        {asked.wanted !== undefined && (
+          <Field label={asked.wanted.label}>
+            <input type="url" name="value" placeholder={asked.wanted.placeholder} />
+          </Field>
+        )}
+        <div class="bar">
+          {/* First, so that it gets the focus if the action cannot be undone. */}
+          <button type="button" onClick={() => answer(undefined)}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={asked.danger ? 'danger' : 'primary'}
+            autofocus={!asked.danger && asked.wanted === undefined}
+          >
+            {asked.action}
+          </button>
+        </div>
+      </form>
     </dialog>
   )
 }

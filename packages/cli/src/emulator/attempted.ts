@@ -8,7 +8,7 @@ import { hintsFor, messagesOf } from '../delivery/hints-for.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint } from '../terminal/text.ts'
 import { clockAhead, type EmulatorClient, NO_ENDPOINT } from './client.ts'
-import { deliveryLine } from './deliveries.ts'
+import { deliveryLine, lastAnswer } from './deliveries.ts'
 
 const POLL_MS = 50
 const MAX_MS = 86_400_000
@@ -45,6 +45,75 @@ export async function attempted(
   return seen
 }
 
+/** Deliveries on a page of replies. */
+const PER_PAGE = 200
+
+/** Returns a batch's deliveries after their next attempts. Gives up once none has got a reply for `timeout`. */
+export async function repliesTo(
+  batch: string,
+  total: number,
+  timeout: Duration,
+  emulator: EmulatorClient,
+  { stop, progress }: Terminal,
+): Promise<readonly DeliveryView[]> {
+  const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 1, maxMs: MAX_MS })
+  let deadline = performance.now() + timeoutMs
+  const bar = progress(total, `Waiting for ${total} replies`)
+  const seen: DeliveryView[] = []
+  let shown = 0
+  try {
+    for (let after: string | null | undefined; after !== null; ) {
+      const query = { batch, order: 'oldest', limit: PER_PAGE, after }
+      const page: Page = await emulator.get('/deliveries', query)
+      const replied = seen.length + page.deliveries.filter(one => !isWaiting(one, 0)).length
+      if (replied > shown) deadline = performance.now() + timeoutMs
+      for (; shown < replied; shown++) bar.advance()
+      const isDone = replied === seen.length + page.deliveries.length
+      if (isDone || performance.now() > deadline || stop.aborted) {
+        seen.push(...page.deliveries)
+        after = page.next
+      } else await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {})
+    }
+  } finally {
+    bar.stop()
+  }
+  return seen
+}
+
+interface Page {
+  readonly deliveries: readonly DeliveryView[]
+  readonly next: string | null
+}
+
+/** Prints how the replay of many ended, with equal failures in one line. Exit code 0 if each was acknowledged. */
+export function reportBatch(
+  deliveries: readonly DeliveryView[],
+  matched: number,
+  json: boolean | undefined,
+  terminal: Terminal,
+): number {
+  const { out, colors } = terminal
+  const acknowledged = deliveries.filter(one => one.state === 'acknowledged').length
+  const others = deliveries.filter(one => one.state !== 'acknowledged')
+  const counts = new Map<string, number>()
+  for (const one of others) counts.set(answerOf(one), (counts.get(answerOf(one)) ?? 0) + 1)
+  const replies = [...counts].sort(([, a], [, b]) => b - a).map(([reply, count]) => ({ reply, count }))
+  const isGood = deliveries.length >= matched && others.length === 0
+  if (json) {
+    out(JSON.stringify({ matched, replayed: deliveries.length, acknowledged, others: replies }))
+    return isGood ? EXIT.ok : EXIT.failed
+  }
+  const { good, bad } = createPaint(colors)
+  out(`${isGood ? good('✓') : bad('✗')} ${deliveries.length} replayed, ${acknowledged} acknowledged`)
+  for (const { reply, count } of replies.slice(0, SHOWN)) out(`  ${count} × ${reply}`)
+  explain(others, terminal)
+  return isGood ? EXIT.ok : EXIT.failed
+}
+
+function answerOf(delivery: DeliveryView): string {
+  return lastAnswer(delivery) || 'no reply yet'
+}
+
 function isWaiting({ state, attempts, underWay }: DeliveryView, before: number): boolean {
   return state === 'pending' && (attempts === before || underWay)
 }
@@ -70,6 +139,12 @@ export function reportDeliveries(
   const shown =
     deliveries.length > SHOWN ? deliveries.filter(one => one.state !== 'acknowledged') : deliveries
   for (const delivery of shown.slice(0, SHOWN)) out(deliveryLine(delivery, terminal))
+  explain(deliveries, terminal)
+  return exitCode
+}
+
+/** Prints what can be done about refusals, and what the app says. */
+function explain(deliveries: readonly DeliveryView[], { out }: Terminal): void {
   // No hint for a 503: it requests a later attempt, which the emulator will make.
   const answered = deliveries.filter(one => one.lastStatus !== 503)
   const refused = answered.filter(one => one.lastCode === 'unauthorized')
@@ -80,7 +155,6 @@ export function reportDeliveries(
   for (const hint of hintsFor(unexplained.map(toReply), 'emulator')) out(`  ${hint}`)
   if (refused.length > 0 && ahead === undefined) out(`  ${OPTIONS_OF_START}`)
   if (deliveries.some(one => one.reason?.endsWith('no endpoint'))) out(`  ${NO_ENDPOINT}`)
-  return exitCode
 }
 
 function summary(delivery: DeliveryView): object {

@@ -1,7 +1,7 @@
 import { printable } from '@ackhook/core/spi'
 import type { DeliveryView } from '@ackhook/emulator'
 import type { Terminal } from '../terminal/terminal.ts'
-import { createPaint } from '../terminal/text.ts'
+import { createPaint, type GridCell, type GridColumn, grid, type Paint, timeText } from '../terminal/text.ts'
 import type { EmulatorClient } from './client.ts'
 
 /** Returns a delivery's id unchanged, and for an event's id that of its latest delivery. */
@@ -11,25 +11,63 @@ export async function toDeliveryId(id: string, emulator: EmulatorClient): Promis
   return encodeURIComponent(deliveries[0]?.id ?? id)
 }
 
-/** Formats a delivery for a list. */
-export function deliveryRow(delivery: DeliveryView): readonly string[] {
-  const { id, createdAt, type, event, state, attempts } = delivery
-  const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-  return [state, printable(type), printable(event), lastAnswer(delivery), createdAt, id, count]
+/** Formats deliveries as a list: in a terminal one row each that fits, elsewhere with all ids. */
+export function deliveryLines(deliveries: readonly DeliveryView[], terminal: Place): readonly string[] {
+  const { colors, columns } = terminal
+  const paint = createPaint(colors)
+  const isTerminal = columns !== undefined
+  const hasWords = deliveries.some(one => wordsOf(one) !== '')
+  const heads: readonly GridColumn[] = [
+    { title: 'STATE' },
+    { title: 'TYPE', least: 10 },
+    { title: 'EVENT', least: 12 },
+    { title: 'LAST REPLY', least: 10 },
+    { title: 'TRIES', isNumber: true },
+    ...(hasWords ? [{ title: 'WHAT HAPPENED', least: 9 }] : []),
+    { title: 'CREATED' },
+    // In a terminal, the event's id is enough: show accepts it as well.
+    ...(isTerminal ? [] : [{ title: 'DELIVERY' }]),
+  ]
+  const rows = deliveries.map((one): readonly GridCell[] => [
+    [one.state, paintOf(one, paint)],
+    printable(one.type),
+    printable(one.event),
+    lastAnswer(one),
+    String(one.attempts),
+    ...(hasWords ? [wordsOf(one)] : []),
+    [timeText(one.createdAt, terminal), paint.dim],
+    ...(isTerminal ? [] : [one.id]),
+  ])
+  return grid(heads, rows, terminal)
+}
+
+type Place = Pick<Terminal, 'colors' | 'columns'>
+
+/** Returns in words what a delivery is, and what happened to it. */
+function wordsOf({ kind, marks, to }: DeliveryView): string {
+  const words = [kind === 'event' ? '' : kind, ...marks, to === null ? '' : 'elsewhere']
+  return words
+    .filter(word => word !== '')
+    .join(', ')
+    .replaceAll('_', ' ')
+}
+
+function paintOf({ state }: DeliveryView, { good, bad, warn, dim }: Paint): (text: string) => string {
+  if (state === 'acknowledged') return good
+  if (state === 'undelivered') return bad
+  return state === 'pending' ? warn : dim
 }
 
 /** Formats the receiver's last reply. */
-function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }: DeliveryView): string {
+export function lastAnswer({ lastStatus, lastCode, lastError, attempts, reason }: DeliveryView): string {
   if (lastStatus !== null) return printable([lastStatus, lastCode ?? ''].join(' ').trim())
   if (lastError !== null) return printable(`no reply: ${lastError}`)
   return attempts === 0 && reason !== null ? printable(reason) : ''
 }
 
 /** Formats a delivery after an attempt, in one line if it fits. */
-export function deliveryLine(
-  delivery: DeliveryView,
-  { colors, columns = Number.POSITIVE_INFINITY }: Pick<Terminal, 'colors' | 'columns'>,
-): string {
+export function deliveryLine(delivery: DeliveryView, terminal: Place): string {
+  const { colors, columns = Number.POSITIVE_INFINITY } = terminal
   const { good, bad, warn, dim } = createPaint(colors)
   const { state, type, event, id, attempts, nextAttemptAt } = delivery
   const mark = state === 'acknowledged' ? good('✓') : state === 'pending' ? warn('…') : bad('✗')
@@ -38,7 +76,7 @@ export function deliveryLine(
   const ending = state === 'undelivered' ? `${answer}, undelivered` : answer || state
   const rest = ` ${printable(type)}  ${printable(event)}  ${ending}${tries}`
   const isRetried = state === 'pending' && attempts > 0 && nextAttemptAt !== null
-  const again = isRetried ? `, again at ${nextAttemptAt}` : ''
+  const again = isRetried ? `, again at ${timeText(nextAttemptAt, terminal)}` : ''
   const length = 1 + rest.length + again.length
   // The delivery's id may be omitted: show accepts the event's id as well.
   if (length + 2 + id.length <= columns) return `${mark}${rest}${again}  ${dim(id)}`

@@ -1,22 +1,25 @@
 import type { Duration } from '@ackhook/core'
 import type { DeliveryView, StatsView, WaitResult } from '@ackhook/emulator'
-import { parseCount, parseDuration } from '../command/shared-options.ts'
-import { createPaint, table } from '../terminal/text.ts'
-import { deliveryRow } from './deliveries.ts'
-import { type FilterFlags, filterOf, withAwait } from './delivery-flags.ts'
+import { QUERIES, STATES } from '@ackhook/emulator/routes'
+import { parseCount, parseDuration, parseUrl } from '../command/shared-options.ts'
+import { createPaint, type GridCell, grid, timeText } from '../terminal/text.ts'
+import { deliveryLines } from './deliveries.ts'
 import {
   collectFault,
+  type FilterFlags,
+  filterOf,
+  option,
   parseSeed,
-  withFilter,
+  withAwait,
   withPlace,
-  withState,
+  withQuery,
   withWorkspace,
   withYes,
 } from './options.ts'
 import { discard, replayDeliveries, retry } from './replay-and-discard.ts'
 import { sendEvents } from './send-events.ts'
 import { show } from './show-delivery.ts'
-import { type CallFlags, callVerb, option, type Typed, type Verb } from './verb.ts'
+import { type CallFlags, callVerb, type Typed, type Verb } from './verb.ts'
 
 interface WaitFlags extends FilterFlags {
   readonly count?: number
@@ -24,6 +27,7 @@ interface WaitFlags extends FilterFlags {
   readonly timeout: Duration
 }
 
+const withSelection = withQuery(QUERIES.Selection)
 const ids = ['[ids...]', 'delivery or event ids'] as const
 const data = option(
   '--data <file or json>',
@@ -63,6 +67,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     options: [
       option('--body', 'print only the event, for replay --body'),
       option('--curl', 'print commands that sign the last request again and send it with curl'),
+      option('--test', 'print a Vitest file that delivers the event to your receiver'),
       option(
         '--save <file>',
         'save the exact last request for verify and send --from-file; - writes standard output',
@@ -81,14 +86,15 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--data <file or json>', 'a new event, with this merged over the data that was sent'),
       rawData,
       option('--body <file>', 'a new event with this text as its body; - reads standard input'),
+      option('--to <url>', "another address than the endpoint's, which gets nothing", parseUrl),
       option('--dry-run', 'only count the matches'),
       withYes,
-      withFilter,
-      withState,
+      withSelection,
       withAwait,
       withPlace,
     ],
-    help: 'Without an option, it sends the same event with a new signature. An edited event gets a new id.',
+    help: `Without an option, it sends the same event with a new signature. An edited event gets a new id.
+With --to, deliveries keep their state. The signature is made with the endpoint's secret.`,
     run: replayDeliveries,
   },
   {
@@ -113,8 +119,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--all', 'all undelivered deliveries; with a filter, all that match'),
       option('--dry-run', 'only count the matches'),
       withYes,
-      withFilter,
-      withState,
+      withSelection,
       withPlace,
     ],
     run: discard,
@@ -127,8 +132,7 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
       option('--count <n>', 'this many different events (default: 1)', parseCount),
       option('--idle', 'until no matching event is pending'),
       option('--timeout <duration>', 'at most this long, up to 60s', parseDuration, '10s' as Duration),
-      withFilter,
-      withState,
+      withSelection,
     ],
     help: 'Exit code 1 if the timeout expires.',
     body: ({ flags }) => {
@@ -142,7 +146,6 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
     name: 'stats',
     route: 'GET /stats',
     description: 'Count deliveries over time, by outcome',
-    options: [option('--buckets <n>', 'divide the time into this many parts (default: 60)', parseCount)],
     help: 'Without --from, it counts the last hour.',
     lines: statsLines,
   }),
@@ -153,28 +156,39 @@ interface DeliveryPage {
 }
 
 function pageLines({ deliveries }: DeliveryPage, { terminal }: Typed<CallFlags>): readonly string[] {
-  return deliveries.length === 0 ? ['No deliveries.'] : table(deliveries.map(deliveryRow), terminal.columns)
+  return deliveries.length === 0 ? ['No deliveries.'] : deliveryLines(deliveries, terminal)
 }
 
-/** Formats the deliveries created over time, by state. */
-function statsLines({ from, to, buckets }: StatsView): readonly string[] {
-  const rows = buckets
-    .filter(({ counts }) => Object.keys(counts).length > 0)
-    .map(bucket => [
-      bucket.from,
-      Object.entries(bucket.counts)
-        .map(([state, count]) => `${count} ${state}`)
-        .join(', '),
-    ])
-  return rows.length === 0 ? [`No deliveries from ${from} to ${to}.`] : table(rows)
+/** Formats the deliveries created over time, with a column for each state that occurs. */
+function statsLines({ from, to, buckets }: StatsView, { terminal }: Typed<CallFlags>): readonly string[] {
+  const { good, bad, dim } = createPaint(terminal.colors)
+  const found = buckets.filter(({ counts }) => Object.keys(counts).length > 0)
+  if (found.length === 0)
+    return [`No deliveries from ${timeText(from, terminal)} to ${timeText(to, terminal)}.`]
+  const states = STATES.filter(state => found.some(({ counts }) => counts[state] !== undefined))
+  const heads = [
+    { title: 'FROM' },
+    ...states.map(state => ({ title: state.toUpperCase(), isNumber: true })),
+    { title: 'ALL', isNumber: true },
+  ]
+  const rows = found.map(({ from, counts }): readonly GridCell[] => {
+    const all = states.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+    const cells = states.map((state): GridCell => {
+      const count = counts[state] ?? 0
+      const paint = state === 'acknowledged' ? good : state === 'undelivered' ? bad : String
+      return [String(count), count === 0 ? dim : paint]
+    })
+    return [timeText(from, terminal), ...cells, String(all)]
+  })
+  return grid(heads, rows, terminal)
 }
 
 /** Formats the result of a wait. */
 function waitLines(
   { met, count, deliveries }: WaitResult,
-  { flags, terminal: { colors, columns } }: Typed<WaitFlags>,
+  { flags, terminal }: Typed<WaitFlags>,
 ): readonly string[] {
-  const { good, bad } = createPaint(colors)
+  const { good, bad } = createPaint(terminal.colors)
   const mark = met ? good('✓') : bad('✗')
   const isIdle =
     flags.idle === true || (flags.count === undefined && Object.keys(filterOf(flags)).length === 0)
@@ -182,6 +196,6 @@ function waitLines(
   const state = isIdle ? `${met ? 'nothing' : 'something'} is pending` : found
   return [
     `${mark} ${state}${met ? '' : ` after ${flags.timeout}`}`,
-    ...table(deliveries.map(deliveryRow), columns),
+    ...(deliveries.length === 0 ? [] : deliveryLines(deliveries, terminal)),
   ]
 }

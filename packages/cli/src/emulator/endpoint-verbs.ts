@@ -6,8 +6,8 @@ import { UsageError } from '../command/usage-error.ts'
 import { findSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint, table } from '../terminal/text.ts'
-import { collect, type EndpointFlags } from './options.ts'
-import { type CallFlags, callVerb, option, type Typed, type Verb } from './verb.ts'
+import { collect, type EndpointFlags, option, settingOption } from './options.ts'
+import { type CallFlags, callVerb, type Typed, type Verb } from './verb.ts'
 
 /** Source of a new secret. */
 interface SecretsFileFlags {
@@ -78,10 +78,7 @@ export const ENDPOINT_VERBS: readonly Verb<never>[] = [
     name: 'endpoint rotate-secret',
     route: 'POST /workspaces/{workspace}/endpoint/rotate-secret',
     description: 'Set a new secret; the old one also signs for a while',
-    options: [
-      option('--overlap <duration>', 'how long both sign (default: 24h, a guess)', parseDuration),
-      secretsFile,
-    ],
+    options: [settingOption('rotationOverlap', '--overlap <duration>', parseDuration), secretsFile],
     body: async ({ flags, terminal }) => ({
       secret: await secretIn(flags, terminal),
       overlap: flags.overlap,

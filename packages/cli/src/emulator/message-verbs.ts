@@ -5,8 +5,8 @@ import { readData } from '../command/read-data.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { table } from '../terminal/text.ts'
 import { withEmulator } from './client.ts'
-import { type EndpointFlags, type PlaceFlags, withPlace, withWorkspace } from './options.ts'
-import { callVerb, option, report, type Verb } from './verb.ts'
+import { type EndpointFlags, option, type PlaceFlags, withPlace, withWorkspace } from './options.ts'
+import { callVerb, report, type Verb } from './verb.ts'
 
 interface SendMessageFlags extends PlaceFlags {
   readonly channel: string

@@ -4,15 +4,16 @@ import { EXIT } from '../command/exit-codes.ts'
 import { readText } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { attempted, reportDeliveries } from './attempted.ts'
+import { attempted, repliesTo, reportBatch, reportDeliveries } from './attempted.ts'
 import { type EmulatorClient, withEmulator } from './client.ts'
-import { counted, deliveryRow, toDeliveryId } from './deliveries.ts'
-import { type AwaitFlags, type DataFlags, dataOf, type FilterFlags, filterOf } from './delivery-flags.ts'
+import { counted, deliveryLines, toDeliveryId } from './deliveries.ts'
+import { type AwaitFlags, type DataFlags, dataOf, type FilterFlags, filterOf } from './options.ts'
 
 interface ReplayFlags extends FilterFlags, AwaitFlags, DataFlags {
   readonly all?: boolean
   readonly exact?: boolean
   readonly body?: string
+  readonly to?: string
   readonly dryRun?: boolean
   readonly yes?: boolean
 }
@@ -35,7 +36,7 @@ export async function replayDeliveries(
   if (ids.length > 0 === isBulk) {
     throw new UsageError('give delivery or event ids, --all, or a filter such as --type')
   }
-  if (isBulk && Object.keys(options).length > 0) {
+  if (isBulk && 'mode' in options) {
     throw new UsageError('--exact, --data, --raw-data and --body need delivery or event ids')
   }
   return withEmulator(flags, terminal, emulator =>
@@ -47,13 +48,14 @@ export async function replayDeliveries(
 
 /** Returns the API's options for each replay. Without flags, the event is not edited. */
 async function optionsOf(flags: ReplayFlags, terminal: Terminal): Promise<object> {
-  const { body, exact } = flags
+  const { body, exact, to } = flags
   const data = await dataOf(flags, terminal)
   const given = [exact, body, ...Object.keys(data)].filter(one => one !== undefined && one !== false)
   if (given.length > 1) throw new UsageError('give one of --exact, --data, --raw-data and --body')
-  if (exact) return { mode: 'exact' }
-  if (body !== undefined) return { mode: 'edited', body: await bodyIn(body, terminal) }
-  return Object.keys(data).length === 0 ? {} : { mode: 'edited', ...data }
+  const address = to === undefined ? {} : { to }
+  if (exact) return { ...address, mode: 'exact' }
+  if (body !== undefined) return { ...address, mode: 'edited', body: await bodyIn(body, terminal) }
+  return Object.keys(data).length === 0 ? address : { ...address, mode: 'edited', ...data }
 }
 
 async function bodyIn(file: string, terminal: Terminal): Promise<string> {
@@ -85,24 +87,32 @@ async function replayEach(
     return reportDeliveries(await attempted(replayed, timeout, emulator, terminal), json, terminal)
   }
   if (json) terminal.out(JSON.stringify({ [dryRun ? 'matched' : 'replayed']: replayed.length }))
-  else for (const one of replayed) terminal.out(deliveryRow(one).join('  '))
+  else for (const line of deliveryLines(replayed, terminal)) terminal.out(line)
   return EXIT.ok
 }
 
 /** Replays undelivered deliveries, unless the filter has a state. In a terminal, it first prompts with their number. */
 async function replayAll(
   filter: object,
-  { dryRun, json, yes }: ReplayFlags,
+  flags: ReplayFlags,
   emulator: EmulatorClient,
   terminal: Terminal,
 ): Promise<number> {
-  const found = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true })
+  const { dryRun, json, yes, to, wait, timeout } = flags
+  const where = to === undefined ? {} : { to }
+  const found = await emulator.post<BulkResult>('/deliveries/replay', { filter, dryRun: true, ...where })
   const { matched } = found
   const isAsked = !dryRun && !yes && matched > 0
+  const what = counted(matched) + (to === undefined ? '' : ` to ${to}`)
   // No terminal, no confirmation: a replay loses nothing.
-  if (isAsked && (await terminal.confirm(`Replay ${counted(matched)}?`)) === false) return EXIT.failed
-  const label = `Replaying ${counted(matched)}`
-  const done = dryRun ? 0 : await bulk('replay', filter, { emulator, terminal, label, found })
+  if (isAsked && (await terminal.confirm(`Replay ${what}?`)) === false) return EXIT.failed
+  const label = `Replaying ${what}`
+  const body = { filter, ...where }
+  const done = dryRun ? 0 : await bulk('replay', body, { emulator, terminal, label, found })
+  if (!dryRun && wait && done > 0 && found.batch !== null) {
+    const deliveries = await repliesTo(found.batch, done, timeout, emulator, terminal)
+    return reportBatch(deliveries, matched, json, terminal)
+  }
   if (json) terminal.out(JSON.stringify({ matched, replayed: done }))
   else terminal.out(dryRun ? `${matched} would be replayed` : `${done} replayed`)
   return dryRun || done >= matched ? EXIT.ok : EXIT.failed
@@ -126,7 +136,7 @@ export function discard(ids: readonly string[], flags: DiscardFlags, terminal: T
     const label = `Discarding ${counted(count)}`
     const done =
       found !== undefined
-        ? await bulk('discard', filter, { emulator, terminal, label, found })
+        ? await bulk('discard', { filter }, { emulator, terminal, label, found })
         : await discardEach(ids, emulator)
     terminal.out(flags.json ? JSON.stringify({ discarded: done }) : `${done} discarded`)
     return EXIT.ok
@@ -155,14 +165,14 @@ interface BulkParts {
 }
 
 /** Replays or discards the counted deliveries page by page, until Ctrl-C. Resolves with their number. */
-async function bulk(verb: 'replay' | 'discard', filter: object, parts: BulkParts): Promise<number> {
+async function bulk(verb: 'replay' | 'discard', body: object, parts: BulkParts): Promise<number> {
   const { emulator, terminal, label, found } = parts
   const bar = terminal.progress(found.matched, label)
   let done = 0
   let after = found.next
   try {
     while (after !== null && !terminal.stop.aborted) {
-      const page: BulkResult = await emulator.post(`/deliveries/${verb}`, { filter, limit: PAGE, after })
+      const page: BulkResult = await emulator.post(`/deliveries/${verb}`, { ...body, limit: PAGE, after })
       for (let i = 0; i < page.done; i++) bar.advance()
       done += page.done
       after = page.next

@@ -4,8 +4,7 @@ import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { attempted, reportDeliveries } from './attempted.ts'
 import { type EmulatorClient, withEmulator } from './client.ts'
-import { type AwaitFlags, type DataFlags, dataOf } from './delivery-flags.ts'
-import type { EndpointFlags, FaultFlags } from './options.ts'
+import { type AwaitFlags, type DataFlags, dataOf, type EndpointFlags, type FaultFlags } from './options.ts'
 
 interface SendFlags extends EndpointFlags, AwaitFlags, DataFlags {
   readonly id?: string

@@ -1,10 +1,12 @@
 import { printable } from '@ackhook/core/spi'
 import type { EmulatorHealth, SettingsView } from '@ackhook/emulator'
+import { FAULTS, PRESETS } from '@ackhook/emulator/routes'
+import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint, table } from '../terminal/text.ts'
 import { clockAhead } from './client.ts'
-import { collectFault, type FaultFlags } from './options.ts'
-import { type CallFlags, callVerb, option, type Typed, type Verb } from './verb.ts'
+import { collectFault, type FaultFlags, option } from './options.ts'
+import { type CallFlags, callVerb, type Typed, type Verb } from './verb.ts'
 
 interface Clock {
   readonly now: string
@@ -14,12 +16,21 @@ interface ResetFlags extends CallFlags {
   readonly everything?: boolean
 }
 
-const FAULTS_HELP = `answer replaces your app's reply with a status, timeout or reset. Your app is not called.
+interface FaultsFlags extends CallFlags {
+  readonly preset?: string
+}
+
+const FAULTS_HELP = `Faults:
+${described(Object.entries(FAULTS).map(([name, { schema }]) => [name, String(schema['description'] ?? '')]))}
+
+Presets, to which further faults can be added:
+${described(Object.entries(PRESETS).map(([name, { meaning }]) => [name, meaning]))}
 
 Examples:
   $ ackhook emulator faults set duplicate=0.1 lostReply
   $ ackhook emulator faults set answer=503 answerChance=0.5
-  $ ackhook emulator faults set answer=timeout answerNext=3`
+  $ ackhook emulator faults set answer=timeout answerNext=3
+  $ ackhook emulator faults set --preset flaky`
 
 /** Verbs of `ackhook emulator` for a running emulator. */
 export const SERVER_VERBS: readonly Verb<never>[] = [
@@ -42,11 +53,12 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
     description: 'Show the faults in force',
     lines: faultLines,
   }),
-  callVerb<FaultFlags>({
+  callVerb<FaultFlags, FaultsFlags>({
     name: 'faults set',
     route: 'PUT /faults',
     description: 'Replace all faults with these, from the next attempt on',
-    args: [['<name=chance...>', 'such as duplicate=0.1, lostReply or delay=2s']],
+    args: [['[name=chance...]', 'such as duplicate=0.1, lostReply or delay=2s']],
+    options: [option('--preset <name>', `faults that belong together: ${Object.keys(PRESETS).join(', ')}`)],
     help: FAULTS_HELP,
     body: faultsIn,
     lines: faultLines,
@@ -85,8 +97,17 @@ export const SERVER_VERBS: readonly Verb<never>[] = [
   }),
 ]
 
-function faultsIn({ args }: Typed<CallFlags>): FaultFlags {
-  return args.reduce<FaultFlags>((before, text) => collectFault(text, before), {})
+function described(rows: readonly (readonly string[])[]): string {
+  return table(rows.filter(([, meaning]) => meaning !== ''))
+    .map(line => `  ${line}`)
+    .join('\n')
+}
+
+/** Returns the named faults, beside those of a preset. */
+function faultsIn({ args, flags: { preset } }: Typed<FaultsFlags>): FaultFlags {
+  if (args.length === 0 && preset === undefined)
+    throw new UsageError('name faults, such as duplicate=0.1, or a --preset; faults clear removes all')
+  return args.reduce((before, text) => collectFault(text, before), preset === undefined ? {} : { preset })
 }
 
 /** Formats the number of deliveries in each state, and warnings. */

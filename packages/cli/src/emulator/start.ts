@@ -27,8 +27,8 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint, table } from '../terminal/text.ts'
 import { DEFAULT_PORT, EmulatorClient } from './client.ts'
 import { deliveryLine } from './deliveries.ts'
-import { collect, collectFault, type FaultFlags, parseSeed } from './options.ts'
-import { option, type Verb } from './verb.ts'
+import { collect, collectFault, type FaultFlags, option, parseSeed, settingOption } from './options.ts'
+import type { Verb } from './verb.ts'
 import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 
 interface StartFlags extends SecretFlags, SentContractFlags, InsecureFlags {
@@ -78,11 +78,11 @@ export const START: Verb<never> = {
       'keep the log and pending deliveries in this file (default: in memory)',
       parsePath,
     ),
-    option('--seed <n>', 'the same seed repeats the same faults and delays', parseSeed),
-    option('--attempts <n>', 'attempts for each event (default: 8, a guess)', parseCount),
-    option('--timeout <duration>', 'how long to wait for each reply (default: 10s, a guess)', parseDuration),
-    option('--min-delay <duration>', 'delay before the second attempt (default: 5s, a guess)', parseDuration),
-    option('--max-delay <duration>', 'longest delay between attempts (default: 1h, a guess)', parseDuration),
+    settingOption('seed', '--seed <n>', parseSeed),
+    settingOption('delivery.attempts', '--attempts <n>', parseCount),
+    settingOption('delivery.timeout', '--timeout <duration>', parseDuration),
+    settingOption('delivery.minDelay', '--min-delay <duration>', parseDuration),
+    settingOption('delivery.maxDelay', '--max-delay <duration>', parseDuration),
     option('--fault <name=chance>', 'such as duplicate=0.1, lostReply=0.05 or delay=2s', collectFault),
     option('--quiet', 'do not show deliveries'),
     withSecret,

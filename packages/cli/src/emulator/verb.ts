@@ -1,20 +1,12 @@
 import type { MaybePromise } from '@ackhook/core'
-import { ROUTES, type RouteName } from '@ackhook/emulator/routes'
+import { QUERIES, ROUTES, type RouteName } from '@ackhook/emulator/routes'
 import type { Command } from 'commander'
 import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint } from '../terminal/text.ts'
 import { withEmulator } from './client.ts'
-import {
-  type EndpointFlags,
-  withFilter,
-  withPage,
-  withPlace,
-  withState,
-  withWorkspace,
-  withYes,
-} from './options.ts'
+import { type EndpointFlags, queryOf, withPlace, withQuery, withWorkspace, withYes } from './options.ts'
 
 /** A verb of `ackhook emulator`, from which the program and its help are made. */
 export interface Verb<Flags> {
@@ -28,19 +20,6 @@ export interface Verb<Flags> {
   readonly help?: string
   /** Resolves with the exit code. */
   readonly run: (args: readonly string[], flags: Flags, terminal: Terminal) => Promise<number>
-}
-
-/** Defines an option of a single verb. */
-export function option(
-  flags: string,
-  description: string,
-  parse?: (value: string, before: never) => unknown,
-  preset?: unknown,
-): (command: Command) => Command {
-  return command =>
-    parse === undefined
-      ? command.option(flags, description)
-      : command.option(flags, description, parse as (value: string, before: unknown) => unknown, preset)
 }
 
 /** Flags of a verb that makes one call. */
@@ -76,15 +55,13 @@ interface CallVerb<Reply, Flags> extends Pick<Verb<Flags>, 'name' | 'args' | 'op
   readonly typedAs?: Readonly<Record<string, string>>
 }
 
-/** Parameters with another name on the command line. */
-const FLAG_OF: Readonly<Record<string, string>> = { to: 'until' }
-
 /** Creates a verb from its route in the table, with its options, path and query. */
 export function callVerb<Reply, Flags extends CallFlags = CallFlags>(
   spec: CallVerb<Reply, Flags>,
 ): Verb<never> {
   const { name, route, description = ROUTES[route].summary, args, help } = spec
-  const isPage = queryNames(route).includes('limit')
+  const { query: queryName, body } = ROUTES[route]
+  const query = queryName === undefined ? {} : QUERIES[queryName]
   const verb: Verb<Flags> = {
     ...{ name, description, options: optionsOf(spec) },
     ...(args !== undefined && { args }),
@@ -100,11 +77,11 @@ export function callVerb<Reply, Flags extends CallFlags = CallFlags>(
           if (question !== undefined && !(await confirmed(question(typed), flags, terminal)))
             return EXIT.failed
           const reply = await emulator.call<Reply>(method, fullPath(path, typed), {
-            query: queryOf(route, flags),
-            ...(ROUTES[route].body !== undefined && { body: (await spec.body?.(typed)) ?? {} }),
+            query: queryOf(query, flags),
+            ...(body !== undefined && { body: (await spec.body?.(typed)) ?? {} }),
           })
           report(spec.json?.(typed) ?? reply, spec.lines(reply, typed), flags, terminal)
-          if (isPage && !flags.json) noteMore(reply as Partial<Page>, terminal)
+          if ('limit' in query && !flags.json) noteMore(reply as Partial<Page>, terminal)
           const note = spec.note?.(reply)
           if (note !== undefined) terminal.err(note)
           return (spec.isGood?.(reply) ?? true) ? EXIT.ok : EXIT.failed
@@ -124,25 +101,13 @@ function noteMore({ next = null }: Partial<Page>, { err, colors }: Terminal): vo
   if (next !== null) err(createPaint(colors).dim(`There are more: --after ${next}`))
 }
 
-function queryNames(route: RouteName): readonly string[] {
-  const parameters = ROUTES[route].parameters ?? []
-  return parameters.filter(one => one['in'] === 'query').map(one => String(one['name']))
-}
-
-function queryOf(route: RouteName, flags: object): object {
-  const given = flags as Readonly<Record<string, unknown>>
-  return Object.fromEntries(queryNames(route).map(name => [name, given[FLAG_OF[name] ?? name]]))
-}
-
 function optionsOf<Reply, Flags>(spec: CallVerb<Reply, Flags>): NonNullable<Verb<Flags>['options']> {
   const { route, options = [], args, question } = spec
-  const query = queryNames(route)
+  const { query } = ROUTES[route]
   return [
     ...options,
     ...(question === undefined ? [] : [withYes]),
-    ...(query.includes('type') ? [withFilter] : []),
-    ...(query.includes('state') ? [withState] : []),
-    ...(query.includes('limit') ? [withPage] : []),
+    ...(query === undefined ? [] : [withQuery(QUERIES[query])]),
     ...(args === undefined && route.includes('{workspace}') ? [withWorkspace] : []),
     withPlace,
   ]

@@ -1,6 +1,6 @@
 import stringWidth from 'fast-string-width'
 import { expect, test } from 'vitest'
-import { shorten, table, wrap } from './text.ts'
+import { grid, shorten, table, timeText, wrap } from './text.ts'
 
 test('wide characters and colors keep the columns aligned', () => {
   expect(
@@ -49,4 +49,45 @@ test.each([
     const [beginning = '', end = ''] = short.split('…')
     expect([text.startsWith(beginning), text.endsWith(end)]).toEqual([true, true])
   }
+})
+
+const HEADS = [
+  { title: 'ID', least: 5 },
+  { title: 'TYPE', least: 5 },
+  { title: 'N', isNumber: true },
+]
+
+test('a grid aligns its columns below a header, and keeps numbers to the right', () => {
+  expect(
+    grid(
+      HEADS,
+      [
+        ['注文', 'a', '7'],
+        ['x', 'bb', '12'],
+      ],
+      { colors: false },
+    ),
+  ).toEqual(['ID    TYPE   N', '注文  a      7', 'x     bb    12'])
+})
+
+test.each([30, 22, 17])(
+  'in %i columns, each row of a grid stays one line, and the widest texts shrink',
+  columns => {
+    const lines = grid(HEADS, [['evt_0123456789abcdef', 'conversation.resolved', '7']], {
+      colors: false,
+      columns,
+    })
+    expect(lines).toHaveLength(2)
+    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns)
+    expect(lines[1]).toMatch(/^evt.*….* +7$/)
+  },
+)
+
+test('a time is local in a terminal, with its date unless it is today, and ISO 8601 elsewhere', () => {
+  const now = new Date(2026, 2, 1, 15)
+  const at = (...parts: [number, number, number]) => new Date(...parts, 9, 5, 7).toISOString()
+  expect(timeText(at(2026, 2, 1), { columns: 80 }, now)).toBe('09:05:07')
+  expect(timeText(at(2026, 1, 28), { columns: 80 }, now)).toBe('02-28 09:05:07')
+  expect(timeText(at(2025, 11, 31), { columns: 80 }, now)).toBe('2025-12-31 09:05:07')
+  expect(timeText(at(2026, 2, 1), {}, now)).toBe(at(2026, 2, 1))
 })

@@ -43,6 +43,80 @@ export function table(
   )
 }
 
+/** A column of a {@link grid}. */
+export interface GridColumn {
+  readonly title: string
+  /** Width to which it may shrink. Without one it never does. */
+  readonly least?: number
+  readonly isNumber?: boolean
+}
+
+/** A cell of a {@link grid}: its text, and what colors it. */
+export type GridCell = string | readonly [text: string, paint: (text: string) => string]
+
+/**
+ * Aligns rows below a header, each in one line. In a terminal of `columns`, the widest columns shrink until all fit, and
+ * their texts keep both ends.
+ */
+export function grid(
+  heads: readonly GridColumn[],
+  rows: readonly (readonly GridCell[])[],
+  {
+    colors,
+    columns = Number.POSITIVE_INFINITY,
+  }: { readonly colors: boolean; readonly columns?: number | undefined },
+): readonly string[] {
+  const { dim } = createPaint(colors)
+  const texts = rows.map(row => row.map(cell => (typeof cell === 'string' ? cell : cell[0])))
+  const widths = heads.map(({ title }, i) =>
+    Math.max(stringWidth(title), ...texts.map(row => stringWidth(row[i] ?? ''))),
+  )
+  shrink(widths, heads, columns - 2 * (heads.length - 1))
+  const line = (cells: readonly GridCell[]) =>
+    heads
+      .map(({ isNumber = false }, i) => {
+        const cell = cells[i] ?? ''
+        const [text, paint] = typeof cell === 'string' ? [cell, String] : cell
+        const width = widths[i] ?? 0
+        const shown = shorten(text, width)
+        const space = ' '.repeat(width - stringWidth(shown))
+        return isNumber ? space + paint(shown) : paint(shown) + space
+      })
+      .join('  ')
+      .trimEnd()
+  return [dim(line(heads.map(({ title }) => title))), ...rows.map(line)]
+}
+
+/** Takes from the column that has the most to give, until the widths fit or none has any. */
+function shrink(widths: number[], heads: readonly GridColumn[], available: number): void {
+  const spare = (i: number) => (widths[i] ?? 0) - (heads[i]?.least ?? Number.POSITIVE_INFINITY)
+  let excess = widths.reduce((sum, width) => sum + width, 0) - available
+  while (excess > 0 && Number.isFinite(excess)) {
+    const widest = widths.reduce((best, _, i) => (spare(i) > spare(best) ? i : best), 0)
+    if (spare(widest) <= 0) return
+    widths[widest] = (widths[widest] ?? 0) - 1
+    excess -= 1
+  }
+}
+
+/**
+ * Formats an instant for a terminal: its local time, with the date unless it is today. Elsewhere, where programs read,
+ * it stays ISO 8601.
+ */
+export function timeText(
+  instant: string,
+  { columns }: { readonly columns?: number | undefined },
+  now: Date = new Date(),
+): string {
+  if (columns === undefined) return instant
+  const at = new Date(instant)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')
+  if (at.toDateString() === now.toDateString()) return time
+  const year = at.getFullYear() === now.getFullYear() ? '' : `${at.getFullYear()}-`
+  return `${year}${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`
+}
+
 function folded(cells: readonly string[], columns: number): readonly string[] {
   const lines: string[] = []
   let line = ''

@@ -2,25 +2,26 @@ import type { Duration } from '@ackhook/core'
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
 import { CATEGORIES } from '../events/event-input.ts'
-import { LIMITS } from '../lib/limits.ts'
-import { asRequest, booleanField, countField, durationField, fieldsOf } from '../lib/read-fields.ts'
+import { asRequest, readAll } from '../lib/read-fields.ts'
 import { toInstant } from '../lib/time.ts'
-import { settingsOf } from '../options/settings.ts'
-import { type DeliveryState, STATES } from '../storage/delivery-row.ts'
+import { settingValues } from '../options/emulator-options.ts'
+import {
+  CLOCK,
+  type DeliveryState,
+  RESET,
+  STATES,
+  STATS,
+  type StatsOptions,
+  WAIT,
+  type WaitOptions,
+} from '../shapes/requests.ts'
+import { LIMITS, settingsOf } from '../shapes/settings.ts'
 import { toDeliveryView } from './delivery-view.ts'
-import type {
-  EmulatorApi,
-  EmulatorHealth,
-  SettingsView,
-  StatsView,
-  WaitOptions,
-  WaitResult,
-} from './emulator-api.ts'
+import type { EmulatorApi, EmulatorHealth, SettingsView, StatsView, WaitResult } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
-import { readSelection, splitSelection } from './read-selection.ts'
+import { readSelection } from './read-selection.ts'
 
 const HOUR_MS = 3_600_000
-const YEAR_MS = 365 * 86_400_000
 /** Share of the limit on open deliveries at which a warning appears. */
 const ALMOST_FULL = 0.9
 
@@ -49,8 +50,9 @@ export class ControlOperations implements Control {
     get: async () => this.#parts.faults.options,
     set: async faults => {
       asRequest(() => this.#parts.faults.set(faults))
-      this.#parts.feed.publish('faults', faults)
-      return faults
+      const { options } = this.#parts.faults
+      this.#parts.feed.publish('faults', options)
+      return options
     },
   }
 
@@ -91,14 +93,13 @@ export class ControlOperations implements Control {
   }
 
   async settings(): Promise<SettingsView> {
-    return { settings: settingsOf(this.#parts.options, this.#parts.seed), categories: CATEGORIES }
+    const { options, seed } = this.#parts
+    return { settings: settingsOf(settingValues(options, seed)), categories: CATEGORIES }
   }
 
-  async stats(options: Parameters<EmulatorApi['stats']>[0] = {}): Promise<StatsView> {
-    const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
-    const buckets = countField(fieldsOf(rest, ['buckets']), 'buckets', 1, 1000) ?? 60
+  async stats(options: StatsOptions = {}): Promise<StatsView> {
     const now = this.#parts.clock.now()
-    const asked = readSelection(selection, now)
+    const { buckets = 60, ...asked } = readSelection(STATS, options, 'options', now)
     const to = asked.to ?? now + 1
     const from = asked.from ?? to - HOUR_MS
     if (from >= to) throw invalid('from', 'must be before to')
@@ -121,18 +122,14 @@ export class ControlOperations implements Control {
   }
 
   async wait(options: WaitOptions = {}, signal?: AbortSignal): Promise<WaitResult> {
-    const { selection, rest } = splitSelection(fieldsOf(options, Object.keys(options)))
-    const fields = fieldsOf(rest, ['count', 'idle', 'timeout'], 'options')
-    const filter = readSelection(selection, this.#parts.clock.now())
-    const isPlain = Object.keys(selection).length === 0 && fields['count'] === undefined
-    const idle = booleanField(fields, 'idle') ?? isPlain
-    const count = countField(fields, 'count', 1, 1_000_000) ?? 1
-    const timeoutMs = durationField(fields, 'timeout', LIMITS.waitMs) ?? 10_000
-    const { storage, waiters, counts } = this.#parts
-    const isMet = idle
+    const { clock, storage, waiters, counts } = this.#parts
+    const fields = readSelection(WAIT, options, 'options', clock.now())
+    const { count, idle, timeout = 10_000, ...filter } = fields
+    const isIdle = idle ?? (count === undefined && Object.keys(filter).length === 0)
+    const isMet = isIdle
       ? () => counts.of('pending') === 0 || !storage.query.exists({ ...filter, state: 'pending' })
-      : () => storage.query.countEvents(filter) >= count
-    const met = await waiters.wait(isMet, timeoutMs, signal)
+      : () => storage.query.countEvents(filter) >= (count ?? 1)
+    const met = await waiters.wait(isMet, timeout, signal)
     return {
       met,
       count: storage.query.countEvents(filter),
@@ -141,7 +138,7 @@ export class ControlOperations implements Control {
   }
 
   async reset(options: { readonly everything?: boolean | undefined } = {}): Promise<void> {
-    const everything = booleanField(fieldsOf(options, ['everything'], 'options'), 'everything') ?? false
+    const { everything = false } = readAll(RESET, options, 'options')
     const { storage, clock, counts, faults, endpoints, intake, engine, feed, waiters } = this.#parts
     await engine.whileStopped(() => {
       storage.clearLog()
@@ -167,8 +164,7 @@ export class ControlOperations implements Control {
   /** Advances from one due attempt to the next, so that each sees its own start time. */
   async #advance(by: Duration): Promise<string> {
     const { clock, engine, storage, feed } = this.#parts
-    const ms = durationField({ by }, 'by', YEAR_MS) ?? 0
-    const target = clock.now() + ms
+    const target = clock.now() + (readAll(CLOCK, { by }).by ?? 0)
     await engine.settle()
     for (let next = engine.nextDue(); next !== undefined && next <= target; next = engine.nextDue()) {
       clock.moveTo(next)

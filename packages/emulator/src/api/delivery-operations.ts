@@ -1,5 +1,15 @@
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
-import { booleanField, countField, fieldsOf, textField } from '../lib/read-fields.ts'
+import { readAll } from '../lib/read-fields.ts'
+import {
+  BULK,
+  type BulkOptions,
+  type DeliverySelection,
+  MAX_BULK,
+  type PageOptions,
+  REPLAY,
+  type ReplayOptions,
+  SELECTION,
+} from '../shapes/requests.ts'
 import type { DeliveryFilter } from '../storage/delivery-query.ts'
 import type { DeliveryRow } from '../storage/delivery-row.ts'
 import {
@@ -10,14 +20,7 @@ import {
   toDeliveryView,
   toSavedRequest,
 } from './delivery-view.ts'
-import type {
-  BulkOptions,
-  BulkResult,
-  DeliverySelection,
-  EmulatorApi,
-  PageOptions,
-  ReplayOptions,
-} from './emulator-api.ts'
+import type { BulkResult, EmulatorApi } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 import { readPage, readSelection } from './read-selection.ts'
 import { toReplay } from './replay.ts'
@@ -39,11 +42,15 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     retryNow: async id => this.#retryNow(id),
     discard: async id => this.#discard(id),
     replayMatching: async (options = {}) =>
-      this.#forMatching(options, row => {
-        if (row.state !== 'undelivered') this.#parts.intake.requireRoom(1)
-        return this.#replayRow(row, {}) !== undefined
+      this.#forMatching(options, (row, { to, batch }) => {
+        if (row.state !== 'undelivered' || to !== undefined) this.#parts.intake.requireRoom(1)
+        return this.#replayRow(row, { ...(to !== undefined && { to }) }, batch) !== undefined
       }),
-    discardMatching: async (options = {}) => this.#forMatching(options, row => this.#discardRow(row)),
+    discardMatching: async (options = {}) => {
+      if (options.to !== undefined) throw invalid('to', 'is only for replays')
+      const result = this.#forMatching(options, row => this.#discardRow(row))
+      return { ...result, batch: null }
+    },
   }
 
   #list(
@@ -52,7 +59,8 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   ): { readonly deliveries: readonly DeliveryView[]; readonly next: string | null } {
     const page = readPage(options)
     const { storage, clock } = this.#parts
-    const rows = storage.query.page(readSelection(selection, clock.now()), { ...page, limit: page.limit + 1 })
+    const filter = readSelection(SELECTION, selection, 'filter', clock.now())
+    const rows = storage.query.page(filter, { ...page, limit: page.limit + 1 })
     const shown = rows.slice(0, page.limit)
     const next = rows.length > shown.length ? String(shown.at(-1)?.seq) : null
     return { deliveries: shown.map(toDeliveryView), next }
@@ -80,27 +88,33 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
 
   #replay(id: string, options: ReplayOptions): DeliveryView {
     const row = this.#require(id)
-    if (row.state !== 'undelivered') this.#parts.intake.requireRoom(1)
-    const replayed = this.#write(() => this.#replayRow(row, options))
+    if (row.state !== 'undelivered' || options.to !== undefined) this.#parts.intake.requireRoom(1)
+    const replayed = this.#write(() => this.#replayRow(row, options, null))
     setImmediate(() => this.#parts.engine.startDue())
     return toDeliveryView(replayed)
   }
 
   /** Replays a row. Call it within a transaction. */
-  #replayRow(row: DeliveryRow, options: ReplayOptions): DeliveryRow {
+  #replayRow(row: DeliveryRow, options: ReplayOptions, batch: string | null): DeliveryRow {
     const { storage, clock, counts, endpoints, intake, changed } = this.#parts
     const { rules } = this.#parts.options
     endpoints.require(row.workspace)
     const now = clock.now()
+    const { to, ...repeat } = readAll(REPLAY, options, 'options')
+    const target = to === undefined ? row.target : endpoints.requireTarget('to', to)
     const replayed = storage.deliveries.insert({
-      ...toReplay(row, options, storage, rules.fields),
+      ...toReplay(row, repeat, storage, rules.fields),
+      ...{ target, batch },
       draw: `replay ${intake.nextDraw()}`,
       created_at: now,
       next_at: now,
     })
     counts.add('pending')
     changed(replayed.seq)
+    // A replay to another address settles nothing.
+    const isSettled = target === row.target
     if (
+      isSettled &&
       storage.deliveries.changeState(row.seq, 'undelivered', 'replayed', `replayed as ${replayed.id}`, now)
     ) {
       counts.move('undelivered', 'replayed')
@@ -142,19 +156,24 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   }
 
   /** Applies `act` to the oldest matching deliveries, in one transaction. */
-  #forMatching(options: BulkOptions, act: (row: DeliveryRow) => boolean): BulkResult {
+  #forMatching(
+    options: BulkOptions,
+    act: (row: DeliveryRow, bulk: Pick<Bulk, 'to' | 'batch'>) => boolean,
+  ): BulkResult {
     const { storage, engine, clock } = this.#parts
-    const { filter, dryRun, limit, place } = readBulk(options, clock.now(), () => this.#newestSeq())
+    const bulk = readBulk(options, clock.now(), () => this.#newestSeq())
+    const { filter, dryRun, limit, place, to, batch } = bulk
+    if (to !== undefined) this.#parts.endpoints.requireTarget('to', to)
     const matched = storage.query.count(filter)
-    if (dryRun) return { matched, done: 0, next: matched === 0 ? null : formatPlace(place) }
+    if (dryRun) return { matched, done: 0, next: matched === 0 ? null : formatPlace(place), batch }
     const page = storage.query.page(filter, { limit: limit + 1, oldestFirst: true, after: place.after })
     const rows = page.filter(({ seq }) => seq <= place.upTo)
     const acted = rows.slice(0, limit)
-    const done = this.#write(() => acted.filter(act).length)
+    const done = this.#write(() => acted.filter(row => act(row, bulk)).length)
     setImmediate(() => engine.startDue())
     const last = acted.at(-1)
     const hasMore = rows.length > acted.length && last !== undefined
-    return { matched, done, next: hasMore ? formatPlace({ ...place, after: last.seq }) : null }
+    return { matched, done, next: hasMore ? formatPlace({ ...place, after: last.seq }) : null, batch }
   }
 
   /** Runs `work` in a transaction, and recounts if it fails. */
@@ -173,15 +192,16 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   }
 }
 
-/** Maximum number of deliveries in one call, which keeps its transaction short. */
-const MAX_BULK = 1000
-
 /** A checked call about many deliveries. */
 interface Bulk {
   readonly filter: DeliveryFilter
   readonly dryRun: boolean
   readonly limit: number
   readonly place: BulkPlace
+  /** Address for replays, instead of the endpoint's. */
+  readonly to: string | undefined
+  /** Name of the change, the same for all calls that continue it. */
+  readonly batch: string
 }
 
 /** Position in a change of many deliveries, and what it concerns: those that matched when it began. */
@@ -196,19 +216,20 @@ interface BulkPlace {
 
 /** Checks the options of a bulk call. Throws `EmulatorError`. */
 function readBulk(options: object, now: number, newest: () => number): Bulk {
-  const fields = fieldsOf(options, ['filter', 'dryRun', 'limit', 'after'], 'options')
-  const cursor = textField(fields, 'after')
-  const { filter = {} } = fields
+  const fields = readAll(BULK, options, 'options')
+  const { filter = {}, dryRun = false, limit = MAX_BULK, after: cursor, to } = fields
   const place = cursor === undefined ? { after: 0, upTo: newest(), endedBy: now } : parsePlace(cursor)
   return {
     // Ages in the filter are relative to when the change began, too.
     filter: {
       ...{ state: 'undelivered', endedBy: place.endedBy },
-      ...readSelection(filter as object, place.endedBy),
+      ...readSelection(SELECTION, filter, 'filter', place.endedBy),
     },
-    dryRun: booleanField(fields, 'dryRun') ?? false,
-    limit: countField(fields, 'limit', 1, MAX_BULK) ?? MAX_BULK,
+    dryRun,
+    limit,
     place,
+    to,
+    batch: `${place.upTo}.${place.endedBy}`,
   }
 }
 

@@ -1,12 +1,15 @@
 import { isGuess } from '../events/event-input.ts'
 import { toInstant } from '../lib/time.ts'
-import type { AttemptRow, DeliveryKind, DeliveryRow, DeliveryState } from '../storage/delivery-row.ts'
+import type { DeliveryKind, DeliveryMark, DeliveryState } from '../shapes/requests.ts'
+import { type AttemptRow, type DeliveryRow, marksIn } from '../storage/delivery-row.ts'
 
 /** A delivery, as lists show it. Instants are ISO 8601 in UTC. */
 export interface DeliveryView {
   readonly id: string
   /** Number that increases with each delivery. */
   readonly seq: number
+  /** Number that increases with each first attempt; null before it. */
+  readonly arrival: number | null
   readonly workspace: string
   /** The event's id. */
   readonly event: string
@@ -14,6 +17,8 @@ export interface DeliveryView {
   readonly category: string
   /** `event`, `duplicate` (a fault) or `replay`. */
   readonly kind: DeliveryKind
+  /** What happened to it. */
+  readonly marks: readonly DeliveryMark[]
   /**
    * `pending` (an attempt is under way or scheduled), `acknowledged`, `undelivered` (attempts are used up, or the endpoint
    * was removed), `replayed` (formerly undelivered, sent again as another delivery), `discarded`, or `skipped` (not
@@ -34,6 +39,10 @@ export interface DeliveryView {
   readonly lastStatus: number | null
   readonly lastCode: string | null
   readonly lastError: string | null
+  /** Address that it goes to instead of the endpoint's. */
+  readonly to: string | null
+  /** The replay of many that made it, as a filter. */
+  readonly batch: string | null
   /** Id of the delivery that this one repeats. */
   readonly origin: string | null
   /** Id of the message that the event is about. */
@@ -110,11 +119,13 @@ export function toDeliveryView(row: DeliveryRow): DeliveryView {
   return {
     id: row.id,
     seq: row.seq,
+    arrival: row.arrival,
     workspace: row.workspace,
     event: row.event_id,
     type: row.type,
     category: row.category,
     kind: row.kind,
+    marks: marksIn(row.marks),
     state: row.state,
     underWay: row.running === 1,
     guess: isGuess(row.type),
@@ -126,6 +137,8 @@ export function toDeliveryView(row: DeliveryRow): DeliveryView {
     lastStatus: row.last_status,
     lastCode: row.last_code,
     lastError: row.last_error,
+    to: row.target,
+    batch: row.batch,
     origin: row.origin,
     message: row.message,
     reason: row.reason,

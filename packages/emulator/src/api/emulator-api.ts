@@ -1,66 +1,26 @@
 import type { Duration } from '@ackhook/core'
-import type { EventOverrides } from '@ackhook/testing'
 import type { EndpointView, HealthView } from '../endpoints/endpoint-view.ts'
-import type { EndpointChange } from '../endpoints/endpoints.ts'
-import type { Maybe } from '../lib/read-fields.ts'
-import type { MessageState, MessageView } from '../messages/message-view.ts'
-import type { InboundMessage } from '../messages/read-message.ts'
-import type { EmulatorFaults } from '../options/emulator-options.ts'
-import type { SettingView } from '../options/settings.ts'
-import type { DeliveryKind, DeliveryState } from '../storage/delivery-row.ts'
+import type { MessageView } from '../messages/message-view.ts'
+import type { EmulatorFaults } from '../shapes/faults.ts'
+import type { Maybe } from '../shapes/field.ts'
+import type {
+  BulkOptions,
+  DeliverySelection,
+  DeliveryState,
+  EndpointChange,
+  EventFields,
+  EventToSend,
+  InboundMessage,
+  MessageState,
+  PageOptions,
+  ReplayOptions,
+  RotateOptions,
+  SendOptions,
+  StatsOptions,
+  WaitOptions,
+} from '../shapes/requests.ts'
+import type { SettingView } from '../shapes/settings.ts'
 import type { DeliveryDetail, DeliveryView, SavedRequest } from './delivery-view.ts'
-
-/** Filter for deliveries. An omitted field matches any. */
-export interface DeliverySelection {
-  readonly workspace?: string | undefined
-  readonly category?: string | undefined
-  /** Type, or pattern as in `on()`: `order.*`. */
-  readonly type?: string | undefined
-  readonly state?: DeliveryState | undefined
-  readonly kind?: DeliveryKind | undefined
-  /** Status of the last reply. */
-  readonly status?: number | undefined
-  /** Id of the event. */
-  readonly event?: string | undefined
-  /** Id of the message that the event is about. */
-  readonly message?: string | undefined
-  /** Earliest creation time: ISO 8601, an age (`24h`), `now`, `today` or `yesterday`. `to` is exclusive. */
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  /** Part of the event, ignoring case; at least three characters. */
-  readonly text?: string | undefined
-}
-
-/** A page of a list. */
-export interface PageOptions {
-  /** `next` of the previous page. */
-  readonly after?: string | undefined
-  /** Order of the list. Default `'newest'`. */
-  readonly order?: 'newest' | 'oldest' | undefined
-  /** Default 50, at most 200. */
-  readonly limit?: number | undefined
-}
-
-/** Fields of an event to send. Omitted fields are generated. */
-export interface EventFields extends Maybe<EventOverrides> {
-  /** JSON text to send unchanged as `data`, without sample data: `{"price": 1.10}`. Excludes `data`. */
-  readonly rawData?: string | undefined
-  /** The same seed, from 0 to 2^32 - 1, gives the same sample data. Ids are always new. */
-  readonly seed?: number | undefined
-}
-
-/** An event to send: its fields, or its exact text in `body`. */
-export type EventToSend =
-  | (EventFields & { readonly type: string; readonly body?: never })
-  | { readonly body: string }
-
-/** Options for sending events. */
-export interface SendOptions {
-  /** Default `'default'`. */
-  readonly workspace?: string | undefined
-  /** Faults for these events, instead of the current ones. */
-  readonly faults?: EmulatorFaults | undefined
-}
 
 /** Result for one event. */
 export interface SentEvent {
@@ -68,33 +28,6 @@ export interface SentEvent {
   readonly id: string
   /** Deliveries of the event; two if a fault sends it twice. */
   readonly deliveries: readonly DeliveryView[]
-}
-
-/** Options for a replay. */
-export interface ReplayOptions {
-  /**
-   * `signed` (default): the same bytes with a new signature. `exact`: the last attempt's exact request, including its
-   * signature. `edited`: a new event, with its own id.
-   */
-  readonly mode?: 'signed' | 'exact' | 'edited' | undefined
-  /** Object to merge over the sent `data`. Only for `edited`. */
-  readonly data?: Readonly<Record<string, unknown>> | undefined
-  /** JSON text that replaces `data`, sent as written. Only for `edited`. */
-  readonly rawData?: string | undefined
-  /** Exact text to send. If it has the old id, the id is replaced. Only for `edited`. */
-  readonly body?: string | undefined
-}
-
-/** Options for a call about many deliveries. Each call handles up to 1,000; continue with `after`. */
-export interface BulkOptions {
-  /** Default: undelivered deliveries. */
-  readonly filter?: DeliverySelection | undefined
-  /** Counts without changing anything. Default `false`. */
-  readonly dryRun?: boolean | undefined
-  /** Default and maximum: 1,000. */
-  readonly limit?: number | undefined
-  /** `next` of the previous call. That of a `dryRun` changes what it counted, and nothing that matches since. */
-  readonly after?: string | undefined
 }
 
 /** Result of a call about many deliveries. */
@@ -105,16 +38,8 @@ export interface BulkResult {
   readonly done: number
   /** Pass it as `after` to continue; null at the end, or if nothing matches. */
   readonly next: string | null
-}
-
-/** Condition of a wait. */
-export interface WaitOptions extends DeliverySelection {
-  /** Number of different events that must match. Default 1. */
-  readonly count?: number | undefined
-  /** Waits until no matching event is pending. The default if no filter and no `count` is given. */
-  readonly idle?: boolean | undefined
-  /** Limit in real time, at most `'60s'`. Default `'10s'`. */
-  readonly timeout?: Duration | undefined
+  /** Filter for the deliveries that a replay made, with all calls that continue it; null for a discard. */
+  readonly batch: string | null
 }
 
 /** Result of a wait. */
@@ -215,10 +140,7 @@ export interface EmulatorApi {
     /** Removes the endpoint. Pending deliveries become undelivered. */
     remove(workspace?: string): Promise<void>
     /** Sets a new secret, generated by default. Both secrets sign until `overlap` has passed. */
-    rotateSecret(
-      options?: { readonly secret?: string | undefined; readonly overlap?: Duration | undefined },
-      workspace?: string,
-    ): Promise<EndpointResult>
+    rotateSecret(options?: RotateOptions, workspace?: string): Promise<EndpointResult>
     /** Stops sending until the endpoint is resumed. */
     pause(workspace?: string): Promise<EndpointView>
     resume(workspace?: string): Promise<EndpointView>
@@ -248,13 +170,13 @@ export interface EmulatorApi {
   }
   readonly faults: {
     get(): Promise<EmulatorFaults>
-    /** Replaces all faults, from the next attempt on. */
+    /** Replaces all faults, from the next attempt on. Returns them, with those of a preset. */
     set(faults: EmulatorFaults): Promise<EmulatorFaults>
   }
   health(): Promise<EmulatorHealth>
   settings(): Promise<SettingsView>
   /** Counts deliveries over time. Default: the last hour in 60 buckets. */
-  stats(options?: DeliverySelection & { readonly buckets?: number | undefined }): Promise<StatsView>
+  stats(options?: StatsOptions): Promise<StatsView>
   /** Resolves when the condition is met, or at the timeout. */
   wait(options?: WaitOptions, signal?: AbortSignal): Promise<WaitResult>
   /**

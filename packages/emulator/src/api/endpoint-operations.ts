@@ -1,22 +1,12 @@
 import { requirePattern, secretsFault } from '@ackhook/core/spi'
 import type { EndpointView } from '../endpoints/endpoint-view.ts'
-import { DEFAULT_WORKSPACE, type EndpointChange } from '../endpoints/endpoints.ts'
+import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { invalid } from '../errors/emulator-error.ts'
-import {
-  asRequest,
-  booleanField,
-  durationField,
-  type Fields,
-  fieldsOf,
-  listField,
-  textField,
-  withoutUndefined,
-} from '../lib/read-fields.ts'
+import { asRequest, readAll } from '../lib/read-fields.ts'
 import { toInstant } from '../lib/time.ts'
+import { ENDPOINT, type EndpointChange, ROTATE } from '../shapes/requests.ts'
 import type { EmulatorApi, EndpointResult, WorkspaceView } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
-
-const YEAR_MS = 365 * 86_400_000
 
 /** Workspaces and their endpoints. */
 export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'endpoints'> {
@@ -64,9 +54,9 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
   }
 
   #rotate(options: object, workspace: string): EndpointResult {
-    const fields = fieldsOf(options, ['secret', 'overlap'], 'options')
-    const given = secretField(fields)
-    const secret = this.#parts.endpoints.rotate(workspace, given, durationField(fields, 'overlap', YEAR_MS))
+    const { secret: given, overlap } = readAll(ROTATE, options, 'options')
+    requireSecret(given)
+    const secret = this.#parts.endpoints.rotate(workspace, given, overlap)
     return { endpoint: this.#announce(workspace), secret: given === undefined ? secret : null }
   }
 
@@ -95,23 +85,16 @@ export class EndpointOperations implements Pick<EmulatorApi, 'workspaces' | 'end
 }
 
 function readChange(change: object): EndpointChange {
-  const fields = fieldsOf(change, ['url', 'secret', 'categories', 'types', 'paused'], 'endpoint')
-  const types = listField(fields, 'types')
-  for (const type of types ?? []) asRequest(() => requirePattern('types', type))
-  return withoutUndefined({
-    url: textField(fields, 'url', 2048),
-    secret: secretField(fields),
-    categories: listField(fields, 'categories'),
-    types,
-    paused: booleanField(fields, 'paused'),
-  })
+  const fields = readAll(ENDPOINT, change, 'endpoint')
+  for (const type of fields.types ?? []) asRequest(() => requirePattern('types', type))
+  requireSecret(fields.secret)
+  return fields
 }
 
-function secretField(fields: Fields): string | undefined {
-  const secret = textField(fields, 'secret')
-  if (secret === undefined) return undefined
+/** Throws `EmulatorError` for a secret that nothing could be signed with. */
+function requireSecret(secret: string | undefined): void {
+  if (secret === undefined) return
   if (!/^[\x21-\x7e]+$/.test(secret)) throw invalid('secret', 'must be printable ASCII without spaces')
   const fault = secretsFault([secret])
   if (fault !== undefined) throw invalid('secret', fault)
-  return secret
 }

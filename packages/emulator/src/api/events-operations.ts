@@ -2,11 +2,12 @@ import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { toOutgoingEvent } from '../events/event-input.ts'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
-import { LIMITS } from '../lib/limits.ts'
-import { asRequest, fieldsOf, textField } from '../lib/read-fields.ts'
-import type { EmulatorFaults } from '../options/emulator-options.ts'
+import { asRequest, readAll } from '../lib/read-fields.ts'
+import type { EmulatorFaults } from '../shapes/faults.ts'
+import { type EventFields, type EventToSend, SEND, type SendOptions } from '../shapes/requests.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import { toDeliveryView } from './delivery-view.ts'
-import type { EventFields, EventToSend, SendOptions, SentEvent } from './emulator-api.ts'
+import type { SentEvent } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 
 /** Accepts events. */
@@ -35,15 +36,15 @@ export class EventsOperations {
   #accept(events: readonly object[], options: SendOptions, message: string | null): readonly SentEvent[] {
     const { clock, intake, engine } = this.#parts
     const { rules } = this.#parts.options
-    const fields = fieldsOf(options, ['workspace', 'faults'], 'options')
+    const { workspace = DEFAULT_WORKSPACE, faults } = readAll(SEND, options, 'options')
     if (!Array.isArray(events) || events.length < 1 || events.length > LIMITS.eventsPerCall) {
       throw invalid('events', `must be a list of 1 to ${LIMITS.eventsPerCall} events`)
     }
     const now = clock.now()
     const arrival = {
-      workspace: textField(fields, 'workspace') ?? DEFAULT_WORKSPACE,
+      workspace,
       events: events.map(event => toOutgoingEvent(event, now, rules.fields)),
-      faults: faultsText(fields['faults']),
+      faults: faultsText(faults),
       message,
     }
     const deliveries = intake.accept(arrival, now)
@@ -57,8 +58,8 @@ export class EventsOperations {
   }
 }
 
-function faultsText(faults: unknown): string | null {
+function faultsText(faults: EmulatorFaults | undefined): string | null {
   if (faults === undefined) return null
-  asRequest(() => resolveEmulatorFaults(faults as EmulatorFaults))
+  asRequest(() => resolveEmulatorFaults(faults))
   return JSON.stringify(faults)
 }

@@ -1,15 +1,9 @@
 import { DEFAULT_WORKSPACE } from '../endpoints/endpoints.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
-import {
-  inboundEvent,
-  MESSAGE_STATES,
-  type MessageState,
-  type MessageView,
-  outboundEvent,
-  toMessageView,
-} from '../messages/message-view.ts'
+import { inboundEvent, type MessageView, outboundEvent, toMessageView } from '../messages/message-view.ts'
 import { readInbound, readOutbound } from '../messages/read-message.ts'
+import { MESSAGE_STATES, type MessageState } from '../shapes/requests.ts'
 import type { MessageRow } from '../storage/message-rows.ts'
 import type { EmulatorApi, SentEvent } from './emulator-api.ts'
 import type { EventsOperations } from './events-operations.ts'

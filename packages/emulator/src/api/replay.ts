@@ -3,26 +3,25 @@ import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { categoryOf, envelopeOf, readRawData, toOutgoingEvent } from '../events/event-input.ts'
 import { memberOf, replaceMembers } from '../events/replace-members.ts'
 import { newId } from '../lib/ids.ts'
-import { LIMITS } from '../lib/limits.ts'
-import { choiceField, type Fields, fieldsOf, textField } from '../lib/read-fields.ts'
+import type { Read } from '../shapes/field.ts'
+import type { REPLAY } from '../shapes/requests.ts'
 import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { ReplayOptions } from './emulator-api.ts'
 
-const MODES = ['signed', 'exact', 'edited'] as const
-const EDITS = ['data', 'rawData', 'body']
+const EDITS = ['data', 'rawData', 'body'] as const
+
+type Fields = Read<typeof REPLAY>
 
 type Replay = Omit<NewDelivery, 'created_at' | 'next_at' | 'draw'>
 
 /** Returns the fields of a delivery that repeats another. Throws `EmulatorError`. */
 export function toReplay(
   row: DeliveryRow,
-  options: ReplayOptions,
+  fields: Fields,
   { deliveries }: Storage,
   names: EnvelopeFields,
 ): Replay {
-  const fields = fieldsOf(options, ['mode', 'data', 'rawData', 'body'], 'options')
-  const mode = choiceField(fields, 'mode', MODES) ?? 'signed'
+  const { mode = 'signed' } = fields
   if (mode !== 'edited' && EDITS.some(name => fields[name] !== undefined)) {
     throw invalid('mode', "must be 'edited' to send another body or data")
   }
@@ -60,7 +59,7 @@ function editedText(row: DeliveryRow, sent: string, fields: Fields, names: Envel
   if (other !== undefined) throw invalid(edit, `and ${other} cannot be given together`)
   const id = { [names.id]: JSON.stringify(newId('evt_')) }
   if (edit !== 'body') return replaceMembers(sent, { ...id, [names.data]: editedData(sent, fields, names) })
-  const body = textField(fields, 'body', LIMITS.eventBytes) ?? ''
+  const { body = '' } = fields
   return envelopeOf(body, names).id === row.event_id ? replaceMembers(body, id) : body
 }
 

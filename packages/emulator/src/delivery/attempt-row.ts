@@ -1,7 +1,7 @@
 import type { Random } from '@ackhook/testing'
 import { type AttemptMade, type DeliveryRules, type Faults, makeAttempt } from '@ackhook/testing/spi'
-import { LIMITS } from '../lib/limits.ts'
 import type { Targets } from '../security/targets.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import type { AttemptRow, DeliveryRow } from '../storage/delivery-row.ts'
 
 /** Inputs of one attempt. */

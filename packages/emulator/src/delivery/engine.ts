@@ -2,7 +2,14 @@ import { type DeliveryRules, nextAttemptAt } from '@ackhook/testing/spi'
 import { Alarm, type EmulatorClock } from '../clock/emulator-clock.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
 import type { Targets } from '../security/targets.ts'
-import type { AttemptOutcome, AttemptRow, DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
+import type { DeliveryMark } from '../shapes/requests.ts'
+import {
+  type AttemptOutcome,
+  type AttemptRow,
+  addMarks,
+  type DeliveryRow,
+  type NewDelivery,
+} from '../storage/delivery-row.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 import { attemptBytes } from '../storage/log-size.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -83,7 +90,7 @@ export class DeliveryEngine {
     }
   }
 
-  /** Returns the time of the next attempt, paused endpoints excluded. */
+  /** Returns the time of the next attempt. Paused endpoints get none. */
   nextDue(): number | undefined {
     return this.#soonest(() => true)
   }
@@ -136,12 +143,13 @@ export class DeliveryEngine {
   #startDueOf(workspace: string): void {
     const endpoint = this.#parts.endpoints.find(workspace)
     const free = this.#freeOf(workspace)
-    if (endpoint === undefined || endpoint.paused === 1 || free <= 0) return
+    if (endpoint === undefined || free <= 0) return
+    const which = dueAt(endpoint)
     const { storage, clock } = this.#parts
     const now = clock.now()
-    const next = storage.deliveries.nextDue(workspace)
+    const next = storage.deliveries.nextDue(workspace, which)
     if (next === undefined || next > now) return
-    const rows = storage.transaction(() => storage.deliveries.takeDue(workspace, now, free))
+    const rows = storage.transaction(() => storage.deliveries.takeDue(workspace, now, free, which))
     for (const row of rows) void this.#deliver(row, endpoint)
   }
 
@@ -211,7 +219,7 @@ export class DeliveryEngine {
     return {
       delivery,
       body: storage.deliveries.bodyOf(delivery.seq),
-      url: endpoint.url,
+      url: delivery.target ?? endpoint.url,
       secrets: endpoints.secretsOf(endpoint),
       at: clock.now(),
       faults: faults.forAttempt(delivery.faults, delivery.attempts + 1),
@@ -222,14 +230,14 @@ export class DeliveryEngine {
   /** Records an attempt within a transaction. Returns a function to call after the commit. */
   #record({ plan, attempt }: Ended): () => void {
     const { storage, counts, endpoints, events } = this.#parts
-    const { seq, workspace } = plan.delivery
+    const { seq, workspace, target } = plan.delivery
     const before = storage.deliveries.bySeq(seq)
     if (before === undefined) return () => {}
     const outcome = this.#outcomeOf(plan, attempt, before)
     // A duplicate replaces a pending delivery, so the limit on open deliveries still holds.
     const isFirst = outcome.state === 'acknowledged' && before.state === 'pending'
     const again = isFirst ? this.#duplicateOf(plan) : undefined
-    storage.deliveries.record(this.#fitted(attempt), outcome)
+    storage.deliveries.record(this.#fitted(attempt), outcome, marksAfter(before, attempt))
     const added = again && storage.deliveries.insert(again)
     return () => {
       counts.move(before.state, outcome.state)
@@ -237,7 +245,7 @@ export class DeliveryEngine {
         counts.add(added.state)
         events.changed(added.seq)
       }
-      if (endpoints.recordResult({ ...attempt, workspace })) events.health(workspace)
+      if (target === null && endpoints.recordResult({ ...attempt, workspace })) events.health(workspace)
     }
   }
 
@@ -274,9 +282,13 @@ export class DeliveryEngine {
     if (nextAt !== undefined) {
       return { state: 'pending', next_at: Math.ceil(nextAt), ended_at: null, reason: null }
     }
-    return delivery.kind === 'duplicate'
-      ? { state: 'discarded', next_at: null, ended_at: now, reason: 'it was a deliberate duplicate' }
-      : { state: 'undelivered', next_at: null, ended_at: now, reason: null }
+    const ended = { next_at: null, ended_at: now }
+    if (delivery.kind === 'duplicate')
+      return { ...ended, state: 'discarded', reason: 'it was a deliberate duplicate' }
+    // What it repeats is still undelivered, or was acknowledged.
+    if (delivery.target !== null)
+      return { ...ended, state: 'discarded', reason: 'it was a replay to another address' }
+    return { ...ended, state: 'undelivered', reason: null }
   }
 
   /** Returns a duplicate of an acknowledged event if the fault `duplicate` hits it. */
@@ -315,10 +327,20 @@ export class DeliveryEngine {
     let soonest: number | undefined
     for (const { id } of this.#parts.endpoints.workspaces()) {
       const endpoint = this.#parts.endpoints.find(id)
-      if (endpoint === undefined || endpoint.paused === 1 || !counts(id)) continue
-      const next = this.#parts.storage.deliveries.nextDue(id)
+      if (endpoint === undefined || !counts(id)) continue
+      const next = this.#parts.storage.deliveries.nextDue(id, dueAt(endpoint))
       if (next !== undefined && (soonest === undefined || next < soonest)) soonest = next
     }
     return soonest
   }
+}
+
+/** A paused endpoint gets nothing, but replays go on to other addresses. */
+function dueAt({ paused }: EndpointRow): 'all' | 'elsewhere' {
+  return paused === 1 ? 'elsewhere' : 'all'
+}
+
+function marksAfter(before: DeliveryRow, { number, faults }: AttemptRow): string {
+  const injected = JSON.parse(faults) as DeliveryMark[]
+  return addMarks(before.marks, [...(number > 1 ? (['retried'] as const) : []), ...injected])
 }

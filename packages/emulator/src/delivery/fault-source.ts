@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Random, seededRandom } from '@ackhook/testing'
 import type { Faults } from '@ackhook/testing/spi'
-import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
-import type { EmulatorFaults } from '../options/emulator-options.ts'
+import { expandFaults, resolveEmulatorFaults } from '../lib/fault-settings.ts'
+import type { EmulatorFaults } from '../shapes/faults.ts'
 
 /** Chooses a delivery's faults: those it was sent with, otherwise the current settings. */
 export class FaultSource {
@@ -15,7 +15,7 @@ export class FaultSource {
   constructor(initial: EmulatorFaults, changed: (options: EmulatorFaults) => void) {
     this.#changed = changed
     this.#initial = initial
-    this.#options = initial
+    this.#options = expandFaults(initial)
     this.#current = resolveEmulatorFaults(initial)
   }
 
@@ -26,7 +26,7 @@ export class FaultSource {
   /** Throws `ConfigurationError`. */
   set(options: EmulatorFaults): void {
     this.#current = resolveEmulatorFaults(options)
-    this.#options = options
+    this.#options = expandFaults(options)
   }
 
   reset(): void {

@@ -27,6 +27,8 @@ interface Terms {
   readonly first: number
   readonly faults: Faults
   readonly now: number
+  /** Start of the first attempt, before delays. */
+  readonly at: number
   /** `true` if there is room for deliberate duplicates. */
   readonly duplicates: boolean
 }
@@ -58,25 +60,27 @@ export class Intake {
     )
     const faults = this.#parts.faults.of(arrival.faults)
     const rows = storage.transaction(() => this.#acceptAll(arrival, faults, now))
-    for (const row of [...rows.values()].flat()) this.#parts.counts.add(row.state)
-    return arrival.events.map((_, index) => rows.get(index) ?? [])
+    for (const row of rows.flat()) this.#parts.counts.add(row.state)
+    return rows
   }
 
-  /** Returns the new deliveries by the event's index. */
-  #acceptAll(arrival: Arrival, faults: Faults, now: number): ReadonlyMap<number, readonly DeliveryRow[]> {
-    const first = this.nextDraw(arrival.events.length)
+  #acceptAll(arrival: Arrival, faults: Faults, now: number): readonly (readonly DeliveryRow[])[] {
+    const { events } = arrival
+    const first = this.nextDraw(events.length)
     const random = decisionRandom(this.#parts.seed(), `call ${first}`)
-    const order = shuffleSome([...arrival.events.keys()], faults.disorder, random)
+    const order = shuffleSome([...events.keys()], faults.disorder, random)
+    const isShuffled = order.some((index, position) => index !== position)
+    const startAt = new Map(order.map((index, position) => [index, now + position - order.length]))
     const { counts, maxOpen } = this.#parts
     // Room for deliberate duplicates after every event has its delivery.
-    let spare = maxOpen - counts.open - arrival.events.length
-    return new Map(
-      order.map(index => {
-        const rows = this.#acceptOne(arrival, index, { first, faults, now, duplicates: spare > 0 })
-        spare -= rows.length - 1
-        return [index, rows]
-      }),
-    )
+    let spare = maxOpen - counts.open - events.length
+    return events.map((_, index) => {
+      // All are due, in the shuffled order.
+      const at = isShuffled ? (startAt.get(index) ?? now) : now
+      const rows = this.#acceptOne(arrival, index, { first, faults, now, at, duplicates: spare > 0 })
+      spare -= rows.length - 1
+      return rows
+    })
   }
 
   /** Throws if `count` more deliveries, or `bytes` more bytes, would exceed a limit. */
@@ -108,10 +112,17 @@ export class Intake {
     this.#parts.storage.setMeta(DRAWS, '0')
   }
 
+  /** Returns how late an event starts. A message's event overtakes the earlier ones that still wait. */
+  #heldBackMs(message: string | null, now: number, draw: number): number {
+    if (message === null) return draw * HELD_BACK_MS
+    const next = this.#parts.storage.deliveries.nextOf(message)
+    return next === undefined ? HELD_BACK_MS : Math.max(0, (next - now) / 2)
+  }
+
   #acceptOne(
     { workspace, events, faults: own, message }: Arrival,
     index: number,
-    { first, faults, now, duplicates }: Terms,
+    { first, faults, now, at, duplicates }: Terms,
   ): readonly DeliveryRow[] {
     const { deliveries } = this.#parts.storage
     const { id, type, body } = events[index] as OutgoingEvent
@@ -124,7 +135,8 @@ export class Intake {
         ? `the workspace ${workspace} has no endpoint`
         : refusalOf(endpoint, type, category)
     const isHeldBack = events.length === 1 && random() < faults.disorder
-    const startAt = now + (isHeldBack ? random() * HELD_BACK_MS : 0) + random() * faults.delayMs
+    const heldBackMs = isHeldBack ? this.#heldBackMs(message, now, random()) : 0
+    const startAt = at + heldBackMs + random() * faults.delayMs
     const one: NewDelivery = {
       ...{ workspace, event_id: id, type, category, body, message, faults: own, created_at: now, draw },
       kind: 'event',

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../storage/delivery-row.ts'
+import type { DeliveryState } from '../shapes/requests.ts'
 import type { LogSize } from '../storage/log-size.ts'
 
 interface RoomParts {

@@ -2,8 +2,9 @@ import { covers } from '@ackhook/core/spi'
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newSecret } from '../lib/ids.ts'
-import { LIMITS } from '../lib/limits.ts'
 import type { Targets } from '../security/targets.ts'
+import { type EndpointChange, WORKSPACE_ID } from '../shapes/requests.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import type { AttemptResult } from '../storage/delivery-row.ts'
 import type { EndpointRow } from '../storage/endpoint-rows.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -12,18 +13,6 @@ import { type HealthRules, HealthWindow } from './health-window.ts'
 
 /** Default workspace of all calls. */
 export const DEFAULT_WORKSPACE = 'default'
-
-/** Endpoint settings. Omitted ones stay unchanged. */
-export interface EndpointChange {
-  readonly url?: string | undefined
-  /** New secret, which replaces the old one immediately. Default: generated for a new endpoint. */
-  readonly secret?: string | undefined
-  /** Categories to send; null for all. */
-  readonly categories?: readonly string[] | null | undefined
-  /** Types to send within those categories: names, or patterns as in `on()`. null for all. */
-  readonly types?: readonly string[] | null | undefined
-  readonly paused?: boolean | undefined
-}
 
 interface EndpointParts {
   readonly storage: Storage
@@ -35,8 +24,6 @@ interface EndpointParts {
   /** Secret of the default workspace's endpoint, unless it is set with another. */
   readonly secret: string | undefined
 }
-
-const WORKSPACE = /^[A-Za-z0-9_-]{1,64}$/
 
 /** Workspaces and their endpoints, cached in memory because every attempt reads them. */
 export class Endpoints {
@@ -55,7 +42,7 @@ export class Endpoints {
   }
 
   addWorkspace(id: string): void {
-    if (typeof id !== 'string' || !WORKSPACE.test(id))
+    if (typeof id !== 'string' || !WORKSPACE_ID.test(id))
       throw invalid('workspace', 'must have 1 to 64 letters, digits, _ and -')
     if (this.#workspaces.has(id)) return
     if (this.#workspaces.size >= LIMITS.workspaces)
@@ -96,18 +83,17 @@ export class Endpoints {
   put(workspace: string, change: EndpointChange): string | undefined {
     this.requireWorkspace(workspace)
     const old = this.#rows.get(workspace)
-    const url = change.url ?? old?.url
-    if (url === undefined) throw invalid('url', 'is missing: give the address to send events to')
-    const refusal = this.#parts.targets.refusal(url)
-    if (refusal !== undefined) throw invalid('url', refusal)
+    const given = change.url ?? old?.url
+    if (given === undefined) throw invalid('url', 'is missing: give the address to send events to')
+    const url = this.requireTarget('url', given)
     const known = workspace === DEFAULT_WORKSPACE ? this.#parts.secret : undefined
-    const given = change.secret ?? old?.secret ?? known
-    const secret = given ?? newSecret()
+    const own = change.secret ?? old?.secret ?? known
+    const secret = own ?? newSecret()
     const now = this.#parts.clock.now()
     const isNewSecret = secret !== old?.secret
     this.#write({
       workspace,
-      url: new URL(url).href,
+      url,
       secret,
       previous_secret: isNewSecret ? null : old.previous_secret,
       previous_until: isNewSecret ? null : old.previous_until,
@@ -118,7 +104,14 @@ export class Endpoints {
       created_at: old?.created_at ?? now,
       updated_at: now,
     })
-    return given === undefined ? secret : undefined
+    return own === undefined ? secret : undefined
+  }
+
+  /** Returns an address in full. Throws for one to which nothing may be sent. */
+  requireTarget(field: string, url: string): string {
+    const refusal = this.#parts.targets.refusal(url)
+    if (refusal !== undefined) throw invalid(field, refusal)
+    return new URL(url).href
   }
 
   /** Sets and returns a new secret. The old one also signs until `overlapMs` have passed. */

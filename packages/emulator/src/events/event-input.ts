@@ -3,8 +3,9 @@ import { createEvent, seededRandom } from '@ackhook/testing'
 import { eventBytes } from '@ackhook/testing/spi'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { newId } from '../lib/ids.ts'
-import { LIMITS } from '../lib/limits.ts'
-import { countField, type Fields, textField, withoutUndefined } from '../lib/read-fields.ts'
+import { type Fields, readKnown, withoutUndefined } from '../lib/read-fields.ts'
+import { EVENT } from '../shapes/requests.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import { replaceMembers } from './replace-members.ts'
 
 /** Categories that the platform has announced. Others are accepted, as the list may grow. */
@@ -31,9 +32,6 @@ export interface OutgoingEvent {
   readonly body: Uint8Array
 }
 
-/** Largest seed: the generator has 32 bits of state. */
-const MAX_SEED = 2 ** 32 - 1
-
 /**
  * Converts a requested event. `body` is sent unchanged, byte for byte. Otherwise the event is an envelope: an omitted
  * id, time or `data` is generated, and `rawData` becomes `data` unchanged. Throws `EmulatorError`.
@@ -44,13 +42,11 @@ export function toOutgoingEvent(value: unknown, now: number, names: EnvelopeFiel
   }
   const fields = value as Fields
   if (fields['body'] !== undefined) return exactEvent(fields, names)
-  const type = textField(fields, 'type', 200)
+  const { type, id = newId('evt_'), seed } = readKnown(EVENT, fields)
   if (type === undefined) throw invalid('type', "is missing: 'conversation.resolved', for example")
   const { rawData, seed: _, ...envelope } = withoutUndefined(fields)
   const { data } = fields
   if (data !== undefined && !isObject(data)) throw invalid('data', 'must be an object')
-  const id = textField(fields, 'id', 200) ?? newId('evt_')
-  const seed = countField(fields, 'seed', 0, MAX_SEED)
   const sources = { clock: () => now, ...(seed !== undefined && { random: seededRandom(seed) }) }
   const body = eventBytes(createEvent(type, { ...envelope, id }, sources), names)
   return sized({ id, type, body: rawData === undefined ? body : withRawData(body, fields, names) })

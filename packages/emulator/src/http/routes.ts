@@ -1,11 +1,11 @@
 import type { Duration } from '@ackhook/core'
 import { Hono } from 'hono'
-import type { EmulatorApi, EventToSend } from '../api/emulator-api.ts'
+import type { EmulatorApi } from '../api/emulator-api.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
-import { type Fields, fieldsOf, textField, withoutUndefined } from '../lib/read-fields.ts'
-import type { MessageState } from '../messages/message-view.ts'
+import { type Fields, fieldsOf, readAll, readKnown, withoutUndefined } from '../lib/read-fields.ts'
 import { isJson, MESSAGES_PATH } from '../security/request-check.ts'
-import { ROUTES, type RouteName } from './openapi/routes.ts'
+import { type EventToSend, type MessageState, SEND, WORKSPACE } from '../shapes/requests.ts'
+import { ROUTES, type RouteName } from '../shapes/routes.ts'
 import { errorReply, jsonReply } from './reply.ts'
 
 /** Header that marks a reply as unpublished. */
@@ -96,7 +96,7 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
   'POST /wait': (api, { body, signal }) => api.wait(body, signal),
   'POST /reset': (api, { body }) => api.reset(body),
   'POST /events': async (api, { body }) => {
-    const { events, ...options } = fieldsOf(body, ['events', 'workspace', 'faults'])
+    const { events, ...options } = fieldsOf(body, ['events', ...Object.keys(SEND)])
     return { events: await api.sendAll(events as EventToSend[], options) }
   },
   'GET /deliveries': ({ deliveries }, { query }) => {
@@ -116,7 +116,7 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
   'POST /deliveries/{id}/discard': ({ deliveries }, { param }) => deliveries.discard(param),
   'GET /workspaces': async ({ workspaces }) => ({ workspaces: await workspaces.list() }),
   'POST /workspaces': ({ workspaces }, { body }) => {
-    const id = textField(fieldsOf(body, ['id']), 'id')
+    const { id } = readAll(WORKSPACE, body)
     if (id === undefined) throw invalid('id', 'is missing')
     return workspaces.create(id)
   },
@@ -134,7 +134,7 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
     return messages.list(page)
   },
   'POST /messages/inbound': ({ messages }, { body: { workspace, ...message } }) =>
-    messages.receive(message, textField({ workspace }, 'workspace')),
+    messages.receive(message, readKnown(SEND, { workspace }).workspace),
   'GET /messages/{id}': ({ messages }, { param }) => messages.get(param),
   'POST /messages/{id}/advance': ({ messages }, { param, body }) =>
     messages.advance(param, fieldsOf(body, ['to'])['to'] as MessageState),

@@ -33,6 +33,17 @@ export function curlOf({ url, headers, body }: PostRequest): string {
   ].join('\n')
 }
 
+/** Name and label of the signature among a request's headers. */
+export function signatureOf(
+  headers: PostRequest['headers'],
+): { readonly header: string; readonly scheme: string } | undefined {
+  for (const [header, value] of Object.entries(headers)) {
+    const scheme = SIGNATURE.exec(value)?.[2]
+    if (scheme !== undefined) return { header, scheme }
+  }
+  return undefined
+}
+
 /** The last request of a delivery is what {@link curlOfDelivery} repeats. `DeliveryDetail` has this form. */
 export interface LoggedDelivery {
   readonly log: readonly {

@@ -1,12 +1,8 @@
 import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, requirePattern } from '@ackhook/core/spi'
 import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { type Field, MAX_LIST, MAX_TEXT, type Read, type Table } from '../shapes/field.ts'
 import { readInstant } from './time.ts'
-
-/** Options that may each also be `undefined`. */
-export type Maybe<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined }
-
-const MAX_TEXT = 512
 
 /** An unchecked JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -21,79 +17,88 @@ export function fieldsOf(value: unknown, known: readonly string[], where = 'the 
   return value as Fields
 }
 
-export function textField(fields: Fields, name: string, maxLength: number = MAX_TEXT): string | undefined {
-  const value = fields[name]
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'string' && value !== '' && value.length <= maxLength) return value
-  throw invalid(name, `must be a string of 1 to ${maxLength} characters`)
+/**
+ * Reads an object that may have only the fields of its table. `where` names it in refusals; ages are relative to `now`.
+ * Throws an `EmulatorError` that names the field.
+ */
+export function readAll<T extends Table>(table: T, value: unknown, where?: string, now = 0): Read<T> {
+  return readKnown(table, fieldsOf(value, Object.keys(table), where), now)
 }
 
-export function booleanField(fields: Fields, name: string): boolean | undefined {
-  const value = fields[name]
-  if (value === undefined || typeof value === 'boolean') return value
-  if (value === 'true') return true
-  if (value === 'false') return false
-  throw invalid(name, 'must be true or false')
+/** Reads the fields of a table, and ignores all others. */
+export function readKnown<T extends Table>(table: T, fields: Fields, now = 0): Read<T> {
+  const entries = Object.entries(table).flatMap(([name, field]) => {
+    const value = fields[name]
+    const isAbsent = value === undefined || (value === null && field.kind === 'text')
+    return isAbsent ? [] : [[name, readField(field, name, value, now)]]
+  })
+  return Object.fromEntries(entries)
 }
 
-/** Reads a whole number, or its text from a query string. */
-export function countField(fields: Fields, name: string, min: number, max: number): number | undefined {
-  const value = fields[name]
-  if (value === undefined) return undefined
-  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  if (typeof count === 'number' && Number.isInteger(count) && count >= min && count <= max) return count
-  throw invalid(name, `must be a whole number from ${min} to ${max}`)
+/** Reads a value as its field describes it. */
+function readField(field: Field, name: string, value: unknown, now: number): unknown {
+  const { kind, schema, maxMs = Number.MAX_SAFE_INTEGER } = field
+  const {
+    minimum = 0,
+    maximum = Number.MAX_SAFE_INTEGER,
+    maxLength = MAX_TEXT,
+    enum: choices = [],
+  } = schema as {
+    readonly minimum?: number
+    readonly maximum?: number
+    readonly maxLength?: number
+    readonly enum?: readonly unknown[]
+  }
+  switch (kind) {
+    case 'text':
+    case 'pattern': {
+      if (!isText(value, maxLength)) throw invalid(name, `must be a string of 1 to ${maxLength} characters`)
+      if (kind === 'pattern') asRequest(() => requirePattern(name, value))
+      return value
+    }
+    case 'count': {
+      const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+      if (Number.isInteger(count) && Number(count) >= minimum && Number(count) <= maximum) return count
+      throw invalid(name, `must be a whole number from ${minimum} to ${maximum}`)
+    }
+    case 'flag':
+      if (typeof value === 'boolean') return value
+      if (value === 'true' || value === 'false') return value === 'true'
+      throw invalid(name, 'must be true or false')
+    case 'choice':
+      if (choices.includes(value)) return value
+      throw invalid(name, `must be one of ${choices.join(', ')}`)
+    case 'list':
+      return readList(name, value)
+    case 'duration':
+      return asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
+    case 'time':
+      return readTime(name, value, now)
+    case 'other':
+      return value
+  }
 }
 
-export function choiceField<T extends string>(
-  fields: Fields,
-  name: string,
-  choices: readonly T[],
-): T | undefined {
-  const value = fields[name]
-  if (value === undefined) return undefined
-  if (choices.includes(value as T)) return value as T
-  throw invalid(name, `must be one of ${choices.join(', ')}`)
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= maxLength
 }
 
 /** Reads a list of strings; `null` means all. */
-export function listField(fields: Fields, name: string): readonly string[] | null | undefined {
-  const value = fields[name]
-  if (value === undefined || value === null) return value
-  if (
-    Array.isArray(value) &&
-    value.length <= 200 &&
-    value.every(one => typeof one === 'string' && one !== '' && one.length <= MAX_TEXT)
-  ) {
+function readList(name: string, value: unknown): readonly string[] | null {
+  if (value === null) return null
+  if (Array.isArray(value) && value.length <= MAX_LIST && value.every(one => isText(one, MAX_TEXT)))
     return [...new Set(value as string[])]
-  }
   throw invalid(
     name,
-    `must be a list of at most 200 strings of at most ${MAX_TEXT} characters, or null for all`,
+    `must be a list of at most ${MAX_LIST} strings of at most ${MAX_TEXT} characters, or null for all`,
   )
 }
 
-export function durationField(fields: Fields, name: string, maxMs: number): number | undefined {
-  const value = fields[name]
-  return value === undefined
-    ? undefined
-    : asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
-}
-
 /** Reads a time as milliseconds. */
-export function instantField(fields: Fields, name: string, now: number): number | undefined {
-  const value = fields[name]
-  if (value === undefined) return undefined
+function readTime(name: string, value: unknown, now: number): number {
   const ms = typeof value === 'string' ? readInstant(value, now) : undefined
   if (ms !== undefined) return ms
   throw invalid(name, "must be a time, such as '24h' (ago), 'today', 'yesterday' or '2026-03-01T12:00:00Z'")
-}
-
-/** Reads a pattern of `on()`: a type, `order.*` or `*`. */
-export function patternField(fields: Fields, name: string): string | undefined {
-  const value = textField(fields, name)
-  if (value !== undefined) asRequest(() => requirePattern(name, value))
-  return value
 }
 
 /** Runs a check shared with options, and turns its error into a refusal that names the field. */

@@ -1,4 +1,5 @@
 import { toInstant } from '../lib/time.ts'
+import type { MessageState } from '../shapes/requests.ts'
 import type { MessageRow } from '../storage/message-rows.ts'
 
 /** A message. Everything but the request's four fields is a guess. */
@@ -41,11 +42,6 @@ export function toMessageView(row: MessageRow): MessageView {
     updatedAt: toInstant(row.updated_at),
   }
 }
-
-/** States of an outbound message. Their names are published; the event types are not. */
-export const MESSAGE_STATES = ['sent', 'delivered', 'read', 'failed'] as const
-/** State of an outbound message. */
-export type MessageState = (typeof MESSAGE_STATES)[number]
 
 /** Returns a guess at the event for an outbound message's new state. */
 export function outboundEvent(row: MessageRow, state: MessageState): { type: string; data: object } {

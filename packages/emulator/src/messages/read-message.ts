@@ -1,6 +1,7 @@
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
-import { LIMITS } from '../lib/limits.ts'
 import type { Fields } from '../lib/read-fields.ts'
+import type { InboundMessage } from '../shapes/requests.ts'
+import { LIMITS } from '../shapes/settings.ts'
 
 /** The four fields of `POST /v1/messages`. */
 export interface OutboundMessage {
@@ -8,14 +9,6 @@ export interface OutboundMessage {
   readonly to: string
   readonly template: string
   readonly variables: Readonly<Record<string, unknown>> | null
-}
-
-/** A customer's message. Its format is not published. */
-export interface InboundMessage {
-  /** Default `'whatsapp'`. */
-  readonly channel: string
-  readonly from: string
-  readonly text: string
 }
 
 /**

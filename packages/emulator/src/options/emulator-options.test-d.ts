@@ -1,15 +1,16 @@
+import type { EmulatorApi } from '../api/emulator-api.ts'
+import type { EmulatorFaults } from '../shapes/faults.ts'
 import type {
   BulkOptions,
   DeliverySelection,
-  EmulatorApi,
+  EndpointChange,
   EventFields,
   PageOptions,
   ReplayOptions,
   SendOptions,
   WaitOptions,
-} from '../api/emulator-api.ts'
-import type { EndpointChange } from '../endpoints/endpoints.ts'
-import type { EmulatorFaults, EmulatorOptions } from './emulator-options.ts'
+} from '../shapes/requests.ts'
+import type { EmulatorOptions } from './emulator-options.ts'
 
 /** The same options, each `undefined`. */
 type Undefined<Options> = { readonly [Name in keyof Options]-?: undefined }

@@ -5,15 +5,14 @@ import {
   DELIVERY_NAMES,
   type DeliveryOptions,
   type DeliveryRules,
-  type FaultOptions,
   resolveDeliveryRules,
 } from '@ackhook/testing/spi'
 import { resolveEmulatorFaults } from '../lib/fault-settings.ts'
-import { type Maybe, withoutUndefined } from '../lib/read-fields.ts'
+import { withoutUndefined } from '../lib/read-fields.ts'
 import { isLoopback } from '../security/addresses.ts'
-
-/** The faults of {@link createSender} except `rotation`: rotate an endpoint's secret with a call. */
-export type EmulatorFaults = Maybe<Omit<FaultOptions, 'rotation'>>
+import type { EmulatorFaults } from '../shapes/faults.ts'
+import type { Maybe } from '../shapes/field.ts'
+import type { SettingName, SettingView } from '../shapes/settings.ts'
 
 /**
  * Options of {@link startEmulator}. Options for unpublished behavior say so, and their defaults are guesses.
@@ -276,4 +275,37 @@ function messageReplyOption(options: EmulatorOptions['messageReply'] = {}): Reso
   if (typeof body !== 'object' || body === null)
     throw new ConfigurationError('messageReply.body', 'must be an object')
   return { status: wholeNumber('messageReply.status', status, 200, 599), body }
+}
+
+/** Values of all settings, with durations in milliseconds. */
+export function settingValues(
+  { rules, health, retention, messageReply, ...options }: ResolvedEmulator,
+  seed: number,
+): Readonly<Record<SettingName, SettingView['value']>> {
+  return {
+    'delivery.header': rules.header,
+    'delivery.scheme': rules.scheme,
+    'delivery.timestampUnit': rules.timestampUnit,
+    'delivery.attempts': rules.attempts,
+    'delivery.timeout': rules.timeoutMs,
+    'delivery.minDelay': rules.minDelayMs,
+    'delivery.maxDelay': rules.maxDelayMs,
+    'delivery.factor': rules.factor,
+    'delivery.retryWindow': rules.retryWindowMs,
+    'delivery.honorRetryAfter': rules.honorRetryAfter,
+    'delivery.insecure': rules.insecure,
+    'delivery.concurrency': options.concurrency,
+    rotationOverlap: options.overlapMs,
+    'health.window': health.windowMs,
+    'health.minAttempts': health.minAttempts,
+    'health.share': health.share,
+    'messageReply.status': messageReply.status,
+    'messageReply.body': JSON.stringify(messageReply.body),
+    httpsOnly: options.httpsOnly,
+    'retention.deliveries': retention.deliveries,
+    'retention.bytes': retention.bytes,
+    'retention.age': retention.ageMs,
+    'retention.undelivered': retention.undelivered,
+    seed,
+  }
 }

@@ -1,5 +1,6 @@
 import type { SqliteDatabase, SqlValue } from '@ackhook/sqlite/driver'
-import type { DeliveryKind, DeliveryRow, DeliveryState } from './delivery-row.ts'
+import type { DeliveryKind, DeliveryMark, DeliveryState } from '../shapes/requests.ts'
+import type { DeliveryRow } from './delivery-row.ts'
 
 /** Filter for deliveries. An omitted field matches any. */
 export interface DeliveryFilter {
@@ -9,10 +10,12 @@ export interface DeliveryFilter {
   readonly type?: string
   readonly state?: DeliveryState
   readonly kind?: DeliveryKind
+  readonly mark?: DeliveryMark
   /** Status of the last reply. */
   readonly status?: number
   readonly event?: string
   readonly message?: string
+  readonly batch?: string
   /** Start of the creation time, inclusive; `to` is exclusive. */
   readonly from?: number
   readonly to?: number
@@ -93,6 +96,7 @@ const EQUAL: readonly (readonly [keyof DeliveryFilter, column: string])[] = [
   ['status', 'd.last_status'],
   ['event', 'd.event_id'],
   ['message', 'd.message'],
+  ['batch', 'd.batch'],
 ]
 
 interface Sql {
@@ -119,6 +123,7 @@ function sqlOf(filter: DeliveryFilter): Sql {
     add('d.category = ?', filter.type.slice(0, -2))
     where.push('d.type <> d.category')
   } else if (filter.type !== undefined && filter.type !== '*') add('d.type = ?', filter.type)
+  if (filter.mark !== undefined) add('instr(d.marks, ?) > 0', ` ${filter.mark} `)
   if (filter.from !== undefined) add('d.created_at >= ?', filter.from)
   if (filter.to !== undefined) add('d.created_at < ?', filter.to)
   if (filter.endedBy !== undefined) add('(d.ended_at IS NULL OR d.ended_at <= ?)', filter.endedBy)

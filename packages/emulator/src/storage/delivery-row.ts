@@ -1,20 +1,4 @@
-/** State of a delivery. */
-export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'replayed' | 'discarded' | 'skipped'
-
-/** All states, in the order of a delivery's life. */
-export const STATES: readonly DeliveryState[] = [
-  'pending',
-  'acknowledged',
-  'undelivered',
-  'replayed',
-  'discarded',
-  'skipped',
-]
-
-/** Origin of a delivery: a new event, a duplicate from a fault, or a replay. */
-export type DeliveryKind = 'event' | 'duplicate' | 'replay'
-
-export const KINDS: readonly DeliveryKind[] = ['event', 'duplicate', 'replay']
+import type { DeliveryKind, DeliveryMark, DeliveryState } from '../shapes/requests.ts'
 
 /** A row of `deliveries`. */
 export interface DeliveryRow {
@@ -50,6 +34,24 @@ export interface DeliveryRow {
   readonly faults: string | null
   /** Headers for an exact replay, as JSON. */
   readonly headers: string | null
+  /** Address that it goes to instead of the endpoint's. */
+  readonly target: string | null
+  /** The replay of many that made it. */
+  readonly batch: string | null
+  /** Number of its first attempt; null before it. */
+  readonly arrival: number | null
+  /** Marks between spaces: `' retried lost_reply '`. */
+  readonly marks: string
+}
+
+export function marksIn(text: string): readonly DeliveryMark[] {
+  return text.split(' ').filter(mark => mark !== '') as DeliveryMark[]
+}
+
+/** Adds marks to the text of a row. */
+export function addMarks(text: string, added: readonly DeliveryMark[]): string {
+  const all = new Set([...marksIn(text), ...added])
+  return all.size === 0 ? '' : ` ${[...all].join(' ')} `
 }
 
 /** Fields of a new row. `pending` needs `next_at`. */
@@ -57,7 +59,7 @@ export type NewDelivery = Pick<
   DeliveryRow,
   'workspace' | 'event_id' | 'type' | 'category' | 'kind' | 'state' | 'created_at' | 'next_at' | 'draw'
 > &
-  Partial<Pick<DeliveryRow, 'origin' | 'message' | 'reason' | 'faults' | 'headers'>> & {
+  Partial<Pick<DeliveryRow, 'origin' | 'message' | 'reason' | 'faults' | 'headers' | 'target' | 'batch'>> & {
     readonly body: Uint8Array
   }
 

@@ -1,5 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
-import { LIMITS } from '../lib/limits.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import type { DeliveryPage } from './delivery-query.ts'
 
 /** A row of `messages`. */

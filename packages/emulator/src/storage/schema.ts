@@ -45,9 +45,16 @@ CREATE TABLE deliveries (
   bytes INTEGER NOT NULL,
   draw TEXT NOT NULL,
   faults TEXT,
-  headers TEXT
+  headers TEXT,
+  target TEXT,
+  batch TEXT,
+  arrival INTEGER,
+  marks TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX deliveries_due ON deliveries (workspace, next_at, seq) WHERE state = 'pending' AND running = 0;
+CREATE INDEX deliveries_elsewhere ON deliveries (workspace, next_at, seq)
+  WHERE state = 'pending' AND running = 0 AND target IS NOT NULL;
+CREATE INDEX deliveries_batch ON deliveries (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX deliveries_state ON deliveries (state, seq);
 CREATE INDEX deliveries_type ON deliveries (type, state, seq);
 CREATE INDEX deliveries_category ON deliveries (category, seq);

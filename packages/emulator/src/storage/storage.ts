@@ -1,5 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from '@ackhook/sqlite/driver'
-import { LIMITS } from '../lib/limits.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import { openDatabase } from './database.ts'
 import { Deliveries } from './deliveries.ts'
 import { DeliveryQuery } from './delivery-query.ts'
@@ -77,6 +77,7 @@ export class Storage {
     )
     this.size.set(0)
     this.messages.cleared()
+    this.deliveries.cleared()
     this.#replies?.cleared()
   }
 

@@ -37,8 +37,3 @@ export function object(
     additionalProperties: false,
   }
 }
-
-/** Describes an object with optional fields only. */
-export function options(properties: Readonly<Record<string, Schema>>): Schema {
-  return object(properties, Object.keys(properties))
-}

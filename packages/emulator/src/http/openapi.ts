@@ -1,6 +1,7 @@
-import { inPath, ROUTES, type Route } from './routes.ts'
-import { object, type Schema, text } from './schema-parts.ts'
-import { SCHEMAS } from './schemas.ts'
+import { REPLIES } from '../shapes/replies.ts'
+import { REQUESTS } from '../shapes/requests.ts'
+import { QUERIES, ROUTES, type Route } from '../shapes/routes.ts'
+import { ref, type Schema, text } from '../shapes/schema.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
   400: 'A field is invalid',
@@ -14,28 +15,13 @@ const REFUSALS: Readonly<Record<number, string>> = {
 }
 const EVERY_CALL = [400, 401, 403, 413, 415]
 
-const id = inPath('id')
-
-/** Schemas of small request bodies. */
-const REQUESTS: Readonly<Record<string, Schema>> = {
-  ClockRequest: object({
-    by: { description: "Seconds, or a string such as '5m'", type: ['number', 'string'] },
-  }),
-  ResetRequest: object(
-    { everything: { type: 'boolean', description: 'Whether to remove workspaces and endpoints too' } },
-    ['everything'],
-  ),
-  WorkspaceRequest: object({ id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } }),
-  AdvanceRequest: object({ to: { enum: ['sent', 'delivered', 'read', 'failed'] } }),
-}
-
 /** Paths outside the table of routes: replies other than the API's JSON, and the platform's one path. */
 const OTHERS: Readonly<Record<string, Schema>> = {
   '/_emulator/v1/deliveries/{id}/body': {
     get: {
       operationId: 'get_deliveries_id_body',
       summary: 'Returns the event, byte for byte',
-      parameters: [id],
+      parameters: [inPath('id')],
       responses: { 200: content('The bytes', 'application/octet-stream', {}), ...refusals([404]) },
     },
   },
@@ -80,15 +66,21 @@ function own(): Readonly<Record<string, Schema>> {
 }
 
 function operationOf(method: string, path: string, operation: Route): Schema {
-  const { summary, body, parameters, reply, status, refusals: own = [] } = operation
+  const { summary, body, query, reply, status, refusals: own = [] } = operation
+  const parameters = [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => inPath(name)),
+    ...Object.entries(query === undefined ? {} : QUERIES[query]).map(([name, { schema }]) => ({
+      ...{ name, in: 'query', schema },
+    })),
+  ]
   return {
     operationId: `${method}${path.replaceAll(/[{}]/g, '').replaceAll(/[/-]/g, '_')}`,
     summary,
-    ...(parameters !== undefined && { parameters }),
+    ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: jsonBody(body) }),
     responses: {
       [status ?? (reply === undefined ? 204 : 200)]:
-        reply === undefined ? { description: 'Done' } : content('Done', 'application/json', refTo(reply)),
+        reply === undefined ? { description: 'Done' } : content('Done', 'application/json', ref(reply)),
       ...refusals(own),
     },
   }
@@ -97,7 +89,7 @@ function operationOf(method: string, path: string, operation: Route): Schema {
 function refusals(own: readonly number[]): Record<number, Schema> {
   const statuses = [...EVERY_CALL, ...own].sort((a, b) => a - b)
   return Object.fromEntries(
-    statuses.map(status => [status, content(REFUSALS[status] ?? '', 'application/json', refTo('Error'))]),
+    statuses.map(status => [status, content(REFUSALS[status] ?? '', 'application/json', ref('Error'))]),
   )
 }
 
@@ -106,11 +98,12 @@ function content(description: string, type: string, schema: Schema): Schema {
 }
 
 function jsonBody(name: string): Schema {
-  return { content: { 'application/json': { schema: refTo(name) } } }
+  return { content: { 'application/json': { schema: ref(name) } } }
 }
 
-function refTo(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` }
+/** Describes a path parameter. */
+function inPath(name: string): Schema {
+  return { name, in: 'path', required: true, schema: text }
 }
 
 /** OpenAPI 3.1 description of the HTTP API. The server adds its version. */
@@ -124,7 +117,7 @@ export const OPENAPI: Readonly<Record<string, unknown>> & { readonly info: objec
   },
   paths: PATHS,
   components: {
-    schemas: { ...SCHEMAS, ...REQUESTS },
+    schemas: { ...REPLIES, ...REQUESTS },
     securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
   },
 }
