@@ -8,130 +8,66 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { duet, placement } from './lib/duet.mjs'
 import { eventBody } from './lib/event-body.mjs'
+import { FRAMEWORKS } from './lib/frameworks.mjs'
 import { showBytes, showNumber, showRatio, table } from './lib/table.mjs'
 
-const PACKAGES = { 'node:http': 'core', express: 'express', fastify: 'fastify', hono: 'hono' }
-const USAGE =
-  'npm run bench -- compare <folder of another checkout> [<folder of this one>] [--frameworks node:http,express,fastify,hono] [--bodies 300,2000] [--seconds 90] [--bound 1.03] [--node 24 or a path]'
-
-const { frameworks, bodies, seconds, bound, folders } = readArguments(parse())
-const checkouts = new Map([
-  ['before', resolve(folders[0])],
-  ['after', resolve(folders[1] ?? fileURLToPath(new URL('..', import.meta.url)))],
-])
-for (const folder of checkouts.values()) requireBuild(folder)
-
-const cells = []
-for (const framework of frameworks) {
-  for (const size of bodies)
-    cells.push(await measureCell(framework, size).catch(error => fail(error.message)))
+const FLAGS = {
+  frameworks: { type: 'string', default: Object.keys(FRAMEWORKS).join() },
+  bodies: { type: 'string', default: '300,2000' },
+  seconds: { type: 'string', default: '90' },
+  bound: { type: 'string', default: '1.03' },
 }
-report()
-process.exit(cells.some(({ verdict }) => verdict === 'fails') ? 1 : 0)
+const HERE = fileURLToPath(new URL('..', import.meta.url))
+const HEAD = ['', 'CPU µs per request', 'after ÷ before', 'RSS after ÷ before', '']
 
-async function measureCell(framework, size) {
-  const began = performance.now()
-  const comparison = await duet([...checkouts.keys()], {
-    seconds,
-    decides: [['cpuUs', 'after', 'before']],
-    serverOf: name => ['checkout', framework, { env: { BENCH_CHECKOUT: checkouts.get(name) } }],
-    requestOf: () => ({ body: eventBody(size) }),
-  })
-  const cpu = comparison.ratioOf('cpuUs', 'after', 'before')
-  const verdict = verdictOf(cpu)
-  process.stderr.write(
-    `${framework}, ${showBytes(size)}: ${showRatio(cpu)}, ${verdict} (${Math.round((performance.now() - began) / 1000)} s)\n`,
-  )
-  return {
-    verdict,
-    row: [
-      `${framework}, ${showBytes(size)}`,
-      `${comparison.middleOf('cpuUs', 'before').toFixed(1)} → ${comparison.middleOf('cpuUs', 'after').toFixed(1)}`,
-      cpu.middle.toFixed(3),
-      `${cpu.low.toFixed(3)} to ${cpu.high.toFixed(3)}`,
-      showRatio(comparison.ratioOf('perSecond', 'after', 'before')),
-      ['before', 'after'].map(name => Math.round(comparison.middleOf('rss', name) / 1e6)).join(' → '),
-      showNumber(comparison.ratioOf('rss', 'after', 'before').middle),
-      verdict,
-    ],
+try {
+  process.exit(await compare(parseArgs({ allowPositionals: true, options: FLAGS })))
+} catch (error) {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(2)
+}
+
+async function compare({ values, positionals: [before, after = HERE] }) {
+  if (before === undefined) throw new Error('compare needs the folder of another checkout')
+  const checkouts = { before: resolve(before), after: resolve(after) }
+  for (const folder of Object.values(checkouts)) requireBuild(folder)
+  const bound = Number(values.bound)
+  const cells = []
+  for (const framework of values.frameworks.split(',')) {
+    for (const size of values.bodies.split(',').map(Number))
+      cells.push(await measureCell(checkouts, { framework, size, bound, seconds: Number(values.seconds) }))
   }
-}
-
-/** A change fails only if it certainly exceeds the bound, however wide the interval is. */
-function verdictOf({ low, isNarrow }) {
-  if (low > bound) return 'fails'
-  return isNarrow ? 'holds' : 'undecided'
-}
-
-function report() {
-  const head = [
-    '',
-    'CPU µs per request',
-    'after ÷ before',
-    '95 % interval',
-    'requests/s after ÷ before',
-    'RSS MB',
-    'RSS after ÷ before',
-    '',
-  ]
+  const rows = cells.map(({ row }) => row)
   const lines = [
-    ...[...checkouts].map(([name, folder]) => `${name}: ${folder}`),
-    `Node ${process.versions.node}. ${placement}`,
-    '',
-    table(
-      head,
-      cells.map(({ row }) => row),
-    ),
-    '',
+    ...Object.entries(checkouts).map(([name, folder]) => `${name}: ${folder}`),
+    `Node ${process.versions.node}. ${placement}\n\n${table(HEAD, rows)}\n`,
     `A cell fails if the whole interval is above ${bound}, and is undecided if the interval is wider than ±5 %.`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+  return cells.some(({ verdict }) => verdict === 'fails') ? 1 : 0
 }
 
-function parse() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        frameworks: { type: 'string', default: Object.keys(PACKAGES).join() },
-        bodies: { type: 'string', default: '300,2000' },
-        seconds: { type: 'string', default: '90' },
-        bound: { type: 'string', default: '1.03' },
-      },
-    })
-  } catch (error) {
-    return fail(`${error.message}\nUsage: ${USAGE}`)
-  }
-}
-
-function readArguments({ values, positionals }) {
-  const frameworks = values.frameworks.split(',')
-  const numbers = [...values.bodies.split(','), values.seconds, values.bound].map(Number)
-  const isUsable =
-    [1, 2].includes(positionals.length) &&
-    frameworks.every(one => one in PACKAGES) &&
-    numbers.every(one => one > 0)
-  if (!isUsable) fail(`Usage: ${USAGE}`)
-  return {
-    frameworks,
-    bodies: values.bodies.split(',').map(Number),
-    seconds: Number(values.seconds),
-    bound: Number(values.bound),
-    folders: positionals,
-  }
+/** Starts each checkout's own servers, with the packages and the frameworks that are installed there. */
+async function measureCell(checkouts, { framework, size, bound, seconds }) {
+  const found = await duet(Object.keys(checkouts), {
+    seconds,
+    decides: [['cpuUs', 'after', 'before']],
+    serverOf: name => [
+      ...[framework.replace(':', '-'), 'ackhook'],
+      { bench: join(checkouts[name], 'bench') },
+    ],
+    requestOf: () => ({ body: eventBody(size) }),
+  })
+  const cpu = found.ratioOf('cpuUs', 'after', 'before')
+  const verdict = cpu.low > bound ? 'fails' : cpu.isNarrow ? 'holds' : 'undecided'
+  const times = Object.keys(checkouts).map(name => found.middleOf('cpuUs', name).toFixed(1))
+  const rss = showNumber(found.ratioOf('rss', 'after', 'before').middle)
+  const name = `${framework}, ${showBytes(size)}`
+  process.stderr.write(`${name}: ${showRatio(cpu)}, ${verdict}\n`)
+  return { verdict, row: [name, times.join(' → '), showRatio(cpu), rss, verdict] }
 }
 
 function requireBuild(folder) {
-  if (!existsSync(join(folder, 'node_modules/@ackhook/core'))) {
-    fail(`${folder} has no installed Ackhook packages. Run there: npm ci && npm run build`)
-  }
-  const missing = frameworks
-    .map(one => PACKAGES[one])
-    .filter(one => !existsSync(join(folder, 'packages', one, 'dist/index.js')))
-  if (missing.length > 0) fail(`${folder} is not built (${missing.join(', ')}). Run there: npm run build`)
-}
-
-function fail(message) {
-  process.stderr.write(`${message}\n`)
-  process.exit(2)
+  if (!existsSync(join(folder, 'packages/core/dist/index.js')))
+    throw new Error(`${folder} is not built. Run there: npm ci && npm run build`)
 }

@@ -11,9 +11,12 @@ import { parseArgs } from 'node:util'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 import { FRAMEWORKS } from './lib/frameworks.mjs'
 
-const SUBJECTS = ['verify', 'http', 'allocated', 'redis', 'durable', 'workers', 'start', 'memory', 'scale']
-/** Subjects measured only by name: long runs, expiry, backlogs, ordered events, and profiles. */
-const APART = ['flat', 'forget', 'growth', 'hot-key', 'queues', 'profile', 'emulator']
+const SUBJECTS = [
+  ...['verify', 'http', 'allocated', 'redis', 'durable', 'latency', 'workers', 'start', 'memory'],
+  ...['telemetry', 'sizing'],
+]
+/** Subjects measured only by name. */
+const APART = ['soak']
 /** Subjects that a whole run also measures on other Node versions. */
 const OTHER_NODES = { majors: [22, 24], subjects: ['verify', 'http'] }
 const FLAGS = {
@@ -21,62 +24,57 @@ const FLAGS = {
   preliminary: { type: 'boolean', default: false },
   node: { type: 'string', default: String(currentMajor) },
   frameworks: { type: 'string' },
+  inboxes: { type: 'string' },
   bodies: { type: 'string' },
+  seconds: { type: 'string' },
   peers: { type: 'boolean', default: true },
 }
 
 if (process.argv[2] === 'report') {
-  const { writeReport } = await import('./lib/results.mjs')
-  process.stdout.write(`${writeReport()}\n`)
+  await report()
   process.exit()
 }
 if (process.argv[2] === 'compare') process.exit(await compareCheckouts(process.argv.slice(3)))
 
 const { subjects, node, frameworks, ...options } = readArguments(process.argv.slice(2))
 prepare()
-if (subjects[0] === 'profile') {
-  const { profile } = await import('./profile.mjs')
-  await profile(subjects.slice(1), node)
-} else {
-  for (const one of plan()) {
-    // A failed subject does not lose the results of the others.
-    await measure(one).catch(error => {
-      process.stderr.write(`${error.message}\n`)
-      process.exitCode = 1
-    })
-  }
-  if (!options.quick) {
-    const { writeReport } = await import('./lib/results.mjs')
-    process.stdout.write(`${writeReport()}\n`)
-  }
+for (const one of plan()) {
+  // A failed subject does not lose the results of the others.
+  await measure(one).catch(error => {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  })
 }
+if (!options.quick) await report()
 process.exit()
+
+async function report() {
+  const { writeReport } = await import('./lib/results.mjs')
+  process.stdout.write(`${writeReport()}\n`)
+}
 
 function readArguments(words) {
   try {
     const { values, positionals } = parseArgs({
-      args: words,
-      options: FLAGS,
-      allowPositionals: true,
-      allowNegative: true,
+      ...{ args: words, options: FLAGS, allowPositionals: true, allowNegative: true },
     })
-    const known = [...SUBJECTS, ...APART]
-    const unknown = positionals[0] === 'profile' ? [] : positionals.filter(word => !known.includes(word))
-    const frameworks = values.frameworks?.split(',') ?? Object.keys(FRAMEWORKS)
-    unknown.push(...frameworks.filter(framework => !(framework in FRAMEWORKS)))
+    const list = text => text?.split(',')
+    const chosen = { frameworks: list(values.frameworks) ?? Object.keys(FRAMEWORKS) }
+    const unknown = [
+      ...positionals.filter(word => ![...SUBJECTS, ...APART].includes(word)),
+      ...chosen.frameworks.filter(framework => !(framework in FRAMEWORKS)),
+    ]
     if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}`)
     return {
-      ...values,
-      subjects: positionals,
-      node: Number(values.node),
-      frameworks,
-      bodies: values.bodies?.split(',').map(Number),
+      ...{ ...values, ...chosen, subjects: positionals, node: Number(values.node) },
+      inboxes: list(values.inboxes),
+      bodies: list(values.bodies)?.map(Number),
+      seconds: values.seconds && Number(values.seconds),
     }
   } catch (error) {
-    const flags =
-      '--quick --preliminary --node 24; for http also --frameworks node:http,express --bodies 300,2000 --no-peers'
+    const flags = Object.keys(FLAGS).map(flag => `--${flag}`)
     process.stderr.write(
-      `${error.message}\nSubjects: ${[...SUBJECTS, ...APART].join(', ')}\nFlags: ${flags}\n`,
+      `${error.message}\nSubjects: ${[...SUBJECTS, ...APART].join(', ')}\nFlags (README.md): ${flags.join(' ')}\n`,
     )
     return process.exit(1)
   }

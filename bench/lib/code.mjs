@@ -3,8 +3,10 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CORE = 'packages/core/src'
-const INBOXES = [`${CORE}/inbox`, `${CORE}/worker`, `${CORE}/receiver`, `${CORE}/platform`]
-const HTTP = [CORE, 'bench/by-hand', 'bench/servers', 'bench/subjects/http.mjs']
+/** Parts of core that no measured delivery runs through. */
+const NOT_MEASURED = ['advice', 'receiver/health'].map(part => `:(exclude)${CORE}/${part}*`)
+const HTTP = [CORE, ...NOT_MEASURED, 'bench/by-hand', 'bench/servers', 'bench/subjects/http.mjs']
+const INBOXES = ['sqlite', 'bullmq', 'redis'].map(name => `packages/${name}/src`)
 const NO_TESTS = [':(exclude)*.test.ts', ':(exclude)*.test-d.ts']
 
 const ADAPTERS = {
@@ -12,25 +14,24 @@ const ADAPTERS = {
   fastify: ['packages/fastify/src'],
   hono: ['packages/hono/src'],
 }
+const subjectOf = name => [`bench/subjects/${name}`, `bench/subjects/${name}.mjs`]
 /** The code that each subject's figures describe, and the code that measures them. */
 const CODE = {
   verify: [
     ...[`${CORE}/verify`, `${CORE}/events`, `${CORE}/platform`, `${CORE}/http`],
-    ...['bench/by-hand/verify.mjs', 'bench/subjects/verify', 'bench/subjects/verify.mjs'],
+    ...['bench/by-hand/verify.mjs', ...subjectOf('verify')],
   ],
   http: HTTP,
-  allocated: [...HTTP, ...Object.values(ADAPTERS).flat(), 'bench/subjects/allocated.mjs'],
-  redis: [...INBOXES, 'packages/redis/src', 'bench/subjects/redis.mjs'],
-  durable: [CORE, 'packages/sqlite/src', 'packages/bullmq/src', 'bench/subjects/durable'],
-  workers: [CORE, 'packages/bullmq/src', 'bench/subjects/workers.mjs'],
-  start: [CORE, 'packages/express/src', 'packages/hono/src', 'bench/subjects/start'],
-  memory: [...HTTP, 'bench/subjects/memory'],
-  flat: [...HTTP, 'bench/subjects/flat.mjs', 'bench/subjects/memory/resident.mjs'],
-  scale: [CORE, 'bench/subjects/scale.mjs'],
-  forget: ['packages/sqlite/src', 'bench/subjects/forget.mjs'],
-  'hot-key': [...INBOXES, 'packages/sqlite/src', 'packages/bullmq/src', 'bench/subjects/hot-key.mjs'],
-  growth: [...INBOXES, 'packages/sqlite/src', 'packages/bullmq/src', 'bench/subjects/growth'],
-  emulator: ['packages/emulator/src', 'packages/testing/src', 'bench/subjects/emulator'],
+  allocated: [...HTTP, ...Object.values(ADAPTERS).flat(), ...subjectOf('allocated')],
+  redis: ['packages/redis/src', ...subjectOf('redis')],
+  durable: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('durable')],
+  latency: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('latency')],
+  soak: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('soak')],
+  workers: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('workers')],
+  start: [CORE, 'packages/express/src', 'packages/hono/src', ...subjectOf('start')],
+  memory: [`${CORE}/inbox/memory`, ...subjectOf('memory')],
+  telemetry: [CORE, ...NOT_MEASURED, 'packages/opentelemetry/src', ...subjectOf('telemetry')],
+  sizing: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('sizing')],
 }
 /** Ends the commit of figures that were measured with changes that no commit has. */
 const UNCOMMITTED = '+'

@@ -1,5 +1,4 @@
-import { geometricInterval, isWithin, WIDEST } from './interval.mjs'
-import { median } from './rounds.mjs'
+import { geometricInterval, isWithin, median, WIDEST } from './interval.mjs'
 
 /** Fewer give intervals that are too wide to use. */
 const FEWEST_ROUNDS = 5
@@ -35,16 +34,7 @@ export class Comparison {
 
   /** Returns `one ÷ other`, taken within each round, because a machine's speed never stays constant for long. */
   ratioOf(field, one, other) {
-    return geometricInterval(this.#ratios(field, one, other))
-  }
-
-  /** Returns the ratio of the worst round for `one`. */
-  lowestRatioOf(field, one, other) {
-    return Math.min(...this.#ratios(field, one, other))
-  }
-
-  #ratios(field, one, other) {
-    return this.#rounds.map(round => round[one][field] / round[other][field])
+    return geometricInterval(this.#rounds.map(round => round[one][field] / round[other][field]))
   }
 }
 

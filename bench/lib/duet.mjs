@@ -1,7 +1,6 @@
 import { compareRounds } from './comparison.mjs'
-import { percentile } from './percentile.mjs'
+import { median, percentile } from './interval.mjs'
 import { separateProcessors } from './processors.mjs'
-import { median } from './rounds.mjs'
 import { Sender } from './sender.mjs'
 import { startServer } from './server.mjs'
 
@@ -9,7 +8,7 @@ import { startServer } from './server.mjs'
  * Warm-up in each server's processor time: by the clock, a busy machine would not have compiled the code by then. Node 22
  * compiles for two seconds: after 0.8 s, a request to Ackhook took 65 µs, later 49.
  */
-export const WARM_UP_CPU_S = 2.5
+const WARM_UP_CPU_S = 2.5
 const MEASURED_CPU_S = 0.6
 const ROUND_SECONDS = 0.15
 const ALONE_SECONDS = 0.2
@@ -28,18 +27,14 @@ export const placement = note
  * A start measures a server's processor time per request, garbage collection included, and then its resident memory.
  * Requests per second and p99 come from rounds in which a server has the processor to itself.
  *
- * `ages`: seconds of processor time after which to measure the same processes, again at every age. The fields are then
- * `cpuUs@<age>`, and `answered@<age>` with the number of requests until then.
- *
  * @param {readonly string[]} names
  * @param {{
  *   serverOf: (name: string) => [module: string, variant: string, start?: Parameters<typeof startServer>[2]],
  *   requestOf: (name: string) => Pick<Parameters<typeof Sender.open>[0], 'body' | 'dialect'>,
  *   connections?: number,
- *   ages?: readonly number[],
  * } & Parameters<typeof compareRounds>[1]} options
  */
-export function duet(names, { serverOf, requestOf, connections, ages, ...limits }) {
+export function duet(names, { serverOf, requestOf, connections, ...limits }) {
   return compareRounds(async number => {
     // Every other start reverses the order: being started first must not count.
     const order = number % 2 === 0 ? names : names.toReversed()
@@ -48,31 +43,11 @@ export function duet(names, { serverOf, requestOf, connections, ages, ...limits 
       for (const name of order) {
         servers.push(await startContender(name, serverOf(name), { ...requestOf(name), connections }))
       }
-      return ages === undefined ? await measureStart(servers) : await measureAges(servers, ages)
+      return await measureStart(servers)
     } finally {
       for (const server of servers) await server.stop()
     }
   }, limits)
-}
-
-/** Measures the same processes at each age. */
-async function measureAges(servers, ages) {
-  const taken = Object.fromEntries(servers.map(({ name }) => [name, {}]))
-  const answered = new Map(servers.map(({ name }) => [name, 0]))
-  let age = 0
-  const work = async seconds => {
-    const sums = await loadTogether(servers, seconds)
-    for (const [i, { name }] of servers.entries()) answered.set(name, answered.get(name) + sums[i].answered)
-    age += seconds
-    return sums
-  }
-  for (const next of ages) {
-    await work(next - age)
-    for (const { name } of servers) taken[name][`answered@${next}`] = answered.get(name)
-    const sums = await work(MEASURED_CPU_S)
-    for (const [i, { name }] of servers.entries()) taken[name][`cpuUs@${next}`] = perRequest(sums[i])
-  }
-  return taken
 }
 
 async function startContender(name, [module, variant, start = {}], request) {
@@ -129,21 +104,14 @@ async function loadAlone(servers) {
       rounds.get(name).push(await sender.load(ALONE_SECONDS))
     }
   }
-  return new Map(
-    [...rounds].map(([name, loads]) => {
-      const perSecond = median(loads.map(load => load.perSecond))
-      return [
-        name,
-        {
-          perSecond,
-          p99Ms: percentile(
-            loads.flatMap(load => load.latencies),
-            0.99,
-          ),
-        },
-      ]
-    }),
-  )
+  const summary = loads => ({
+    perSecond: median(loads.map(load => load.perSecond)),
+    p99Ms: percentile(
+      loads.flatMap(load => load.latencies),
+      0.99,
+    ),
+  })
+  return new Map([...rounds].map(([name, loads]) => [name, summary(loads)]))
 }
 
 function statesOf(servers) {

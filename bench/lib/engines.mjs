@@ -14,8 +14,6 @@ const TICK_US = 10_000
 const PARENT = 1
 const TIMES = 11
 
-const SLOTS = 16_384
-
 /** Creates a folder for this run, on the measured disk. */
 export function scratchFolder() {
   const path = mkdtempSync(join(tmpdir(), 'ackhook-bench-'))
@@ -23,23 +21,13 @@ export function scratchFolder() {
 }
 
 /** Starts a redis-server for this run. `appendonly: 'yes'` writes to disk, flushed every second. */
-export async function startRedis({ appendonly = 'no', busPort } = {}) {
+export async function startRedis({ appendonly = 'no' } = {}) {
   const port = await freePort()
   const folder = scratchFolder()
-  const options = [
-    '--port',
-    port,
-    '--save',
-    '',
-    '--appendonly',
-    appendonly,
-    '--dir',
-    folder.path,
-    '--maxmemory-policy',
-    'noeviction',
-    ...(busPort === undefined ? [] : ['--cluster-enabled', 'yes', '--cluster-port', busPort]),
-  ]
-  const child = spawn('redis-server', options.map(String), { stdio: 'ignore' })
+  const options = ['--port', port, '--save', '', '--appendonly', appendonly, '--dir', folder.path]
+  const child = spawn('redis-server', [...options, '--maxmemory-policy', 'noeviction'].map(String), {
+    stdio: 'ignore',
+  })
   const url = `redis://127.0.0.1:${port}`
   const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 })
   client.on('error', () => {})
@@ -55,36 +43,12 @@ export async function startRedis({ appendonly = 'no', busPort } = {}) {
       const seconds = kind => Number(new RegExp(`used_cpu_${kind}:([\\d.]+)`).exec(info)[1])
       return (seconds('sys') + seconds('user')) * 1e6
     },
+    usedBytes: async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))[1]),
     async stop() {
       client.disconnect()
       child.kill()
       await new Promise(resolve => child.once('exit', resolve))
       folder.remove()
-    },
-  }
-}
-
-/** Starts a Redis Cluster of three masters. */
-export async function startRedisCluster(options) {
-  const busPorts = [await freePort(), await freePort(), await freePort()]
-  const servers = await Promise.all(busPorts.map(busPort => startRedis({ ...options, busPort })))
-  const [, firstPort] = /:(\d+)$/.exec(servers[0].url)
-  for (const [i, { client }] of servers.entries()) {
-    await client.call(
-      'CLUSTER',
-      'ADDSLOTSRANGE',
-      Math.ceil((i * SLOTS) / 3),
-      Math.ceil(((i + 1) * SLOTS) / 3) - 1,
-    )
-    await client.call('CLUSTER', 'MEET', '127.0.0.1', firstPort, busPorts[0])
-  }
-  const isComplete = info => info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
-  for (const { client } of servers) while (!isComplete(await client.cluster('INFO'))) await setTimeout(50)
-  return {
-    servers,
-    urls: servers.map(({ url }) => url),
-    async stop() {
-      await Promise.all(servers.map(server => server.stop()))
     },
   }
 }
@@ -113,6 +77,10 @@ export async function startPostgres() {
     url,
     version,
     cpuUs: () => cpuUsOfFamily(child.pid),
+    /** Returns the bytes of all tables and indexes. */
+    usedBytes: async () =>
+      Number((await queryOnce(url, 'SELECT pg_database_size(current_database()) AS n')).n),
+    query: text => queryOnce(url, text),
     async stop() {
       const gone = once(child, 'exit')
       child.kill('SIGQUIT')
@@ -146,17 +114,24 @@ function statOf(pid) {
 
 async function versionOf(url) {
   for (const deadline = Date.now() + 30_000; ; ) {
-    const client = new pg.Client({ connectionString: url })
-    client.on('error', () => {})
     try {
-      await client.connect()
-      return (await client.query('SHOW server_version')).rows[0].server_version
+      return (await queryOnce(url, 'SHOW server_version')).server_version
     } catch (error) {
       if (Date.now() > deadline) throw error
       await setTimeout(100)
-    } finally {
-      await client.end().catch(() => {})
     }
+  }
+}
+
+/** Returns the first row. */
+async function queryOnce(url, text) {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return (await client.query(text)).rows[0]
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 

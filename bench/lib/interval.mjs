@@ -47,3 +47,16 @@ export function isWithin({ middle, low, high }, share) {
 function withWidth(interval) {
   return { ...interval, isNarrow: isWithin(interval, WIDEST) }
 }
+
+/** Returns the median of the values. */
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/** Returns the value that `share` of the values do not exceed. */
+export function percentile(values, share) {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+}

@@ -12,20 +12,8 @@ const REPORT = new URL('../RESULTS.md', import.meta.url)
 const IMAGES = new URL('../../docs/images/', import.meta.url)
 
 const ORDER = [
-  'verify',
-  'http',
-  'allocated',
-  'redis',
-  'durable',
-  'workers',
-  'start',
-  'memory',
-  'flat',
-  'scale',
-  'forget',
-  'growth',
-  'hot-key',
-  'emulator',
+  ...['verify', 'http', 'allocated', 'redis', 'durable', 'latency', 'soak', 'workers', 'start', 'memory'],
+  ...['telemetry', 'sizing'],
 ]
 /** Subjects kept once for each Node version; for the others, only the last run is kept. */
 const PER_NODE = ['verify', 'http']
@@ -57,6 +45,7 @@ export function keepSection(subject, { about, markdown, figures, chart }, { fram
 export function writeReport() {
   const { versions, sections: stored } = readResults()
   const sections = Object.values(stored)
+    .filter(({ subject }) => ORDER.includes(subject))
     .map(section => ({ ...section, age: ageOf(section) }))
     .sort(
       (a, b) =>

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { DIALECTS } from './dialects.mjs'
 import { writeId } from './event-body.mjs'
+import { sharedNow } from './handler.mjs'
 
 let nextId = Date.now() * 1000
 
@@ -59,6 +60,42 @@ export class Sender {
         while (sent++ < count) await connection.send(this.#make())
       }),
     )
+  }
+
+  /**
+   * Sends `count` requests at a fixed rate, however slowly the replies arrive. `answered` gets the number of each and the
+   * time from the moment at which it should have been sent, as the platform would wait for it. Resolves, after the last
+   * reply, to the first of these moments. The timer of the load adds up to a millisecond.
+   */
+  arrive(perSecond, count, answered = () => {}) {
+    const idle = [...this.#connections]
+    const begin = sharedNow()
+    const momentOf = index => begin + (index * 1000) / perSecond
+    let due = 0
+    let sent = 0
+    let done = 0
+    return new Promise((resolve, reject) => {
+      const serve = async connection => {
+        while (sent < due) {
+          const index = sent++
+          await connection.send(this.#make())
+          answered(index, sharedNow() - momentOf(index))
+          if (++done === count) resolve(begin)
+        }
+        idle.push(connection)
+      }
+      const tick = () => {
+        due = Math.min(count, Math.floor(((sharedNow() - begin) * perSecond) / 1000) + 1)
+        for (let busy = sent; busy < due && idle.length > 0; busy++) serve(idle.pop()).catch(reject)
+        if (due < count) setTimeout(tick, 1)
+      }
+      tick()
+    })
+  }
+
+  /** Returns the number in the id of the next event. Each further event gets the next one. */
+  static nextNumber() {
+    return nextId
   }
 
   close() {

@@ -1,13 +1,19 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
-/** Starts a server in its own process, so that the load does not run on its event loop. */
+const HERE = fileURLToPath(new URL('../', import.meta.url))
+
+/**
+ * Starts a server in its own process, so that the load does not run on its event loop. `bench` is the folder whose
+ * servers, and whose checkout's packages, are started.
+ */
 export async function startServer(
   module,
   variant,
-  { execPath = process.execPath, execArgv = [], env = {} } = {},
+  { bench = HERE, execPath = process.execPath, execArgv = [], env = {} } = {},
 ) {
-  const child = fork(new URL('../servers/serve.mjs', import.meta.url), [module, variant], {
+  const child = fork(`${bench}/servers/serve.mjs`, [module, variant], {
     execPath,
     execArgv,
     env: { ...process.env, ...env },
@@ -25,10 +31,9 @@ export async function startServer(
   const { port } = await ask()
   return {
     port,
-    pid: child.pid,
     /**
-     * Returns CPU time, memory, events handled and event loop delay; `'reset'`, `'collect'`, `'profile cpu'` and
-     * `'profile heap'` first do what they say. `'profiled'` returns the profile.
+     * Returns CPU time, memory, events handled and event loop delay; `'reset'`, `'collect'`, `'count'` and
+     * `{ keepLedger }` first do what they say. `'ledger'` returns the ledger.
      */
     ask,
     async stop() {

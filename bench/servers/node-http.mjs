@@ -4,37 +4,13 @@ import { SECRET } from '../lib/dialects.mjs'
 import { handleEvent } from '../lib/handler.mjs'
 
 /** Returns a `node:http` listener for each variant. */
-export const variants = {
+const variants = {
   alone: () => (request, response) => {
     request.resume()
     response.writeHead(204).end()
   },
   'hand-written': () => byHand(),
   ackhook: () => ours(),
-  'ackhook, few ids': async () => {
-    const { memoryStore } = await import('@ackhook/core')
-    return ours({ store: memoryStore({ maxIds: Number(process.env.BENCH_MAX_IDS) }) })
-  },
-  'ackhook, redis': async () => {
-    const { redisStore } = await import('@ackhook/redis')
-    const { Redis } = await import('ioredis')
-    const store = redisStore(new Redis(process.env.BENCH_REDIS_URL))
-    return ours({ store })
-  },
-  'ackhook, sqlite': async () => {
-    const { sqliteInbox } = await import('@ackhook/sqlite')
-    return ours({ inbox: sqliteInbox(process.env.BENCH_SQLITE_PATH) })
-  },
-  'ackhook, bullmq': async () => {
-    const { bullmqInbox } = await import('@ackhook/bullmq')
-    return ours({ inbox: bullmqInbox({ connection: process.env.BENCH_REDIS_URL }) })
-  },
-  'ackhook, bullmq on postgres': async () => {
-    const { bullmqInbox } = await import('@ackhook/bullmq')
-    return ours({
-      inbox: bullmqInbox({ postgres: { connectionString: process.env.BENCH_POSTGRES_URL, migrate: true } }),
-    })
-  },
   octokit: async () => {
     const { createNodeMiddleware, Webhooks } = await import('@octokit/webhooks')
     const webhooks = new Webhooks({ secret: SECRET })
@@ -65,14 +41,24 @@ function byHand() {
 async function ours(options) {
   const { createReceiver } = await import('@ackhook/core')
   const { toNodeHandler } = await import('@ackhook/core/node')
-  const receiver = createReceiver({ secret: SECRET, capacity: 1_000_000, ...options })
+  const retention = process.env.BENCH_RETENTION
+  const short = retention === undefined ? {} : { retention, tolerance: '10s' }
+  const receiver = createReceiver({ secret: SECRET, capacity: 1_000_000, ...short, ...options })
   receiver.on('conversation.resolved', handleEvent)
   await receiver.start()
   return toNodeHandler(receiver)
 }
 
-/** @param {string} name */
+/** With another inbox than that of the process: `BENCH_PLACES` are those of `openInbox`. */
+async function oursOn(inbox) {
+  const { openInbox } = await import('../lib/inboxes.mjs')
+  return ours(await openInbox(inbox, JSON.parse(process.env.BENCH_PLACES), 'http'))
+}
+
+/** @param {string} name one of the variants, or `ackhook, ` and the name of an inbox */
 export async function listen(name) {
-  const server = createServer(await variants[name]())
+  const server = createServer(await (variants[name]?.() ?? oursOn(name.replace('ackhook, ', ''))))
+  // Its connections are idle while another inbox has its turn.
+  if (process.env.BENCH_PLACES) server.keepAliveTimeout = 0
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server.address().port)))
 }

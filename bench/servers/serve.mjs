@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics, promiseHooks } from 'node:v8'
-import { work } from '../lib/handler.mjs'
-import { startProfile } from '../lib/profiler.mjs'
+import { keepLedger, readLedger, work } from '../lib/handler.mjs'
 
 /** The child process of a server: `serve.mjs <module> <variant>`. Replies to questions about itself. */
 const [module, variant] = process.argv.slice(2)
@@ -11,12 +10,9 @@ const loop = monitorEventLoopDelay({ resolution: 1 })
 loop.enable()
 const made = { promises: 0, listeners: 0, collections: 0 }
 new PerformanceObserver(list => (made.collections += list.getEntries().length)).observe({ type: 'gc' })
-let stopProfile
-process.on('message', async question => {
-  if (question === 'profile cpu' || question === 'profile heap') {
-    stopProfile = await startProfile(question.replace('profile ', ''))
-  }
-  if (question === 'profiled') return process.send(await stopProfile())
+process.on('message', question => {
+  if (question === 'ledger') return process.send(readLedger())
+  if (question.keepLedger) keepLedger(question.keepLedger)
   if (question === 'reset') loop.reset()
   if (question === 'collect') globalThis.gc?.()
   if (question === 'count') countPromisesAndListeners()

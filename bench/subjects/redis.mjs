@@ -1,11 +1,7 @@
 import { redisStore } from '@ackhook/redis'
 import { compareRounds, inTurns } from '../lib/comparison.mjs'
 import { startRedis } from '../lib/engines.mjs'
-import { eventBody } from '../lib/event-body.mjs'
-import { keepInFlight } from '../lib/in-flight.mjs'
-import { percentile } from '../lib/percentile.mjs'
-import { Sender } from '../lib/sender.mjs'
-import { startServer } from '../lib/server.mjs'
+import { percentile } from '../lib/interval.mjs'
 import { showDecided, showNumber, table } from '../lib/table.mjs'
 
 const BARE = 'SET NX PX'
@@ -13,22 +9,20 @@ const CLAIM = 'redisStore claim'
 /** Short, so that other load on the machine slows both contenders of a round. */
 const SAMPLE_MS = 100
 
-/** Compares the Redis store's claims with a bare `SET NX PX` by the same client, and measures its cost over HTTP. */
+/** Compares the Redis store's claims with a bare `SET NX PX` by the same client. */
 export async function measureRedis({ quick }) {
   const redis = await startRedis()
   try {
     const alone = await claims(redis, quick)
     const memory = await bytesPerId(redis)
-    const http = await overHttp(redis, quick)
     return {
       markdown: [
         '## Redis',
         `Redis ${redis.version} on the same machine, ioredis. CPU: processor time of client and server together per claim, as a ratio to the bare command. Other load on the machine affects it less than a rate.`,
         alone.markdown,
         memory.markdown,
-        http.markdown,
       ].join('\n\n'),
-      figures: { claims: alone.figures, bytes: memory.bytes, http: http.figures },
+      figures: { claims: alone.figures, bytes: memory.bytes },
     }
   } finally {
     await redis.stop()
@@ -77,10 +71,9 @@ async function claims({ client, cpuUs }, quick) {
   return { markdown: table(head, rows), figures }
 }
 
-async function bytesPerId({ client }) {
+async function bytesPerId({ client, usedBytes }) {
   const store = redisStore(client)
-  const used = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))[1])
-  const before = await used()
+  const before = await usedBytes()
   const count = 100_000
   for (let from = 0; from < count; from += 1000) {
     await Promise.all(
@@ -91,7 +84,7 @@ async function bytesPerId({ client }) {
       }),
     )
   }
-  const bytes = Math.round(((await used()) - before) / count)
+  const bytes = Math.round(((await usedBytes()) - before) / count)
   await client.flushall()
   return {
     bytes,
@@ -99,52 +92,25 @@ async function bytesPerId({ client }) {
   }
 }
 
-async function overHttp({ url }, quick) {
-  const [memory, redis] = ['ackhook', 'ackhook, redis']
-  const open = variant => openLoaded(variant, url)
-  const loaded = { [memory]: [await open(memory)], [redis]: [await open(redis)] }
-  const two = `${redis}, two processes`
-  loaded[two] = [...loaded[redis], await open(redis)]
-  const measure = async name => {
-    const all = await Promise.all(loaded[name].map(({ sender }) => sender.load(0.4)))
-    return {
-      perSecond: all.reduce((sum, { perSecond }) => sum + perSecond, 0),
-      p99Ms: percentile(
-        all.flatMap(({ latencies }) => [...latencies]),
-        0.99,
-      ),
+/** Keeps `inFlight` calls of `work` running for `ms`. */
+async function keepInFlight(work, { inFlight, ms }) {
+  const latencies = []
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  const lane = async () => {
+    for (let began = performance.now(); began < start + ms; ) {
+      await work()
+      const now = performance.now()
+      latencies.push(now - began)
+      began = now
     }
   }
-  const found = await compareRounds(inTurns([memory, redis, two], measure), {
-    quick,
-    ...{ fewest: 10, most: 40, seconds: 30 },
-    decides: [['perSecond', redis, memory]],
-  })
-  for (const { server, sender } of [...loaded[memory], ...loaded[two]]) {
-    sender.close()
-    await server.stop()
-  }
-  const speed = found.ratioOf('perSecond', redis, memory)
-  const row = (title, name, ratio) => [
-    title,
-    showNumber(found.middleOf('perSecond', name)),
-    ratio,
-    showNumber(found.middleOf('p99Ms', name)),
-  ]
-  const rows = [
-    row('memoryStore', memory, '1'),
-    row('redisStore', redis, showDecided(speed)),
-    row('redisStore, two processes', two, showDecided(found.ratioOf('perSecond', two, memory))),
-  ]
+  await Promise.all(Array.from({ length: inFlight }, lane))
+  const seconds = (performance.now() - start) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const calls = latencies.length
   return {
-    markdown: `Over HTTP, \`node:http\`, 2 KB, 64 connections to each process. Sender, Redis and receivers share the cores, so two processes show what a shared store allows, not what two machines achieve:\n\n${table(['', 'requests/s', 'ratio', 'p99 ms'], rows)}`,
-    figures: { speed },
+    ...{ calls, perSecond: calls / seconds, cpuUs: (user + system) / calls },
+    p99Ms: percentile(latencies, 0.99),
   }
-}
-
-async function openLoaded(variant, url) {
-  const server = await startServer('node-http', variant, { env: { BENCH_REDIS_URL: url } })
-  const sender = await Sender.open({ port: server.port, body: eventBody(2000), connections: 64 })
-  await sender.load(2)
-  return { server, sender }
 }

@@ -1,61 +1,42 @@
 import { fork } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
+import { createReceiver } from '@ackhook/core'
 import { compareRounds, inTurns } from '../lib/comparison.mjs'
-import { scratchFolder, startPostgres, startRedis } from '../lib/engines.mjs'
+import { SECRET } from '../lib/dialects.mjs'
+import { openInbox, withServers } from '../lib/inboxes.mjs'
+import { signedEvents } from '../lib/signed-events.mjs'
 import { showDecided, showNumber, table } from '../lib/table.mjs'
-import { accepted, nextDelivery, started } from './durable/inbox.mjs'
-import { openInbox } from './workers/open-inbox.mjs'
 
 const CHILD = new URL('workers/worker-child.mjs', import.meta.url)
 const CPU_MS = 5
 const CORES = 2
 const EVENTS_OF_A_CORE = 250
 const PROCESSES = ['1', '2', '3', '4']
+const INBOXES = ['sqliteInbox', 'bullmqInbox on Redis', 'bullmqInbox on PostgreSQL']
 
 /** Measures how fast several processes on two cores handle one backlog, with nothing else running. */
 export async function measureWorkers({ quick }) {
-  const folder = scratchFolder()
-  const redis = await startRedis({ appendonly: 'yes' })
-  const postgres = await startPostgres()
-  const engines = {
-    SQLite: { url: folder.path, cpuUs: async () => 0 },
-    Redis: { url: redis.url, cpuUs: redis.cpuUs },
-    PostgreSQL: { url: postgres.url, cpuUs: async () => postgres.cpuUs() },
-  }
   const hashes = hashesOf(CPU_MS)
-  try {
-    const found = []
-    for (const [name, engine] of Object.entries(engines)) {
-      found.push([name, await measureEngine({ name, hashes, ...engine }, quick)])
+  return withServers(async ({ places, serverOf }) => {
+    const rows = []
+    const figures = {}
+    for (const inbox of INBOXES) {
+      const cpuUs = serverOf(inbox)?.cpuUs ?? (async () => 0)
+      const { cells, ...found } = await measureEngine({ inbox, places, cpuUs, hashes }, quick)
+      rows.push([inbox, ...cells, `${Math.round(found.serverShare * 100)} %`])
+      figures[inbox] = found
     }
-    const head = [
-      '',
-      ...PROCESSES.map(count => `${count} ${count === '1' ? 'process' : 'processes'}`),
-      'share of the server',
-    ]
+    const counts = PROCESSES.map(count => `${count} ${count === '1' ? 'process' : 'processes'}`)
     return {
       markdown: [
         '## Several processes, one backlog',
         `Events/s of a backlog whose handlers take ${CPU_MS} ms of processor time, with the ratio to one process, on ${CORES} cores. Bodies of 2 KB. The share is the server's part of the cores while two processes run.`,
-        table(
-          head,
-          found.map(([name, { cells, serverShare }]) => [
-            name,
-            ...cells,
-            `${Math.round(serverShare * 100)} %`,
-          ]),
-        ),
+        table(['', ...counts, 'share of the server'], rows),
       ].join('\n\n'),
-      figures: Object.fromEntries(
-        found.map(([name, { speedUp, serverShare }]) => [name, { speedUp, serverShare }]),
-      ),
+      figures,
     }
-  } finally {
-    await redis.stop()
-    await postgres.stop()
-    folder.remove()
-  }
+  })
 }
 
 async function measureEngine(engine, quick) {
@@ -76,18 +57,18 @@ async function measureEngine(engine, quick) {
   }
 }
 
-async function measureBacklog({ name, url, queue, hashes, cpuUs }, count) {
+async function measureBacklog({ inbox, places, queue, hashes, cpuUs }, count) {
   const events = EVENTS_OF_A_CORE * Math.min(CORES, count)
-  await fill(openInbox(name, url, queue), events)
+  await fill(await openInbox(inbox, places, queue), events)
   const children = Array.from({ length: count }, () =>
-    fork(CHILD, [name, url, queue, String(hashes)], { execArgv: [] }),
+    fork(CHILD, [inbox, JSON.stringify(places), queue, String(hashes)], { execArgv: [] }),
   )
   const ended = children.map(() => [])
   let left = events
   let before
   await new Promise((resolve, reject) => {
     for (const [i, child] of children.entries()) {
-      child.on('exit', code => code !== 0 && reject(new Error(`a worker on ${name} ended with ${code}`)))
+      child.on('exit', code => code !== 0 && reject(new Error(`a worker on ${inbox} ended with ${code}`)))
       child.on('message', at => {
         before ??= cpuUs()
         ended[i].push(at)
@@ -111,12 +92,12 @@ function rateOf(ended) {
   return within / ((to - from) / 1000)
 }
 
-async function fill(inbox, count) {
-  await started(inbox)
-  for (let done = 0; done < count; done += 50) {
-    await Promise.all(Array.from({ length: 50 }, () => accepted(inbox, nextDelivery())))
-  }
-  await inbox.close(1000)
+async function fill(options, count) {
+  const receiver = createReceiver({ secret: SECRET, concurrency: 0, ...options })
+  receiver.on('conversation.resolved', () => {})
+  const replies = await Promise.all(signedEvents(count, 2000).map(request => receiver.handle(request)))
+  if (replies.some(({ status }) => status !== 202)) throw new Error('the inbox refused an event')
+  await receiver.close()
 }
 
 /** Returns a fixed amount of work that takes `ms`. With a span of time, processes waiting for a core would seem to work. */

@@ -10,8 +10,7 @@ import { rolldown } from 'rolldown'
 import { DIALECTS, SECRET } from '../../lib/dialects.mjs'
 import { scratchFolder } from '../../lib/engines.mjs'
 import { eventBody } from '../../lib/event-body.mjs'
-import { meanInterval } from '../../lib/interval.mjs'
-import { median } from '../../lib/rounds.mjs'
+import { meanInterval, median } from '../../lib/interval.mjs'
 
 const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

@@ -16,10 +16,7 @@ const result = {}
 for (const size of JSON.parse(process.argv[2])) {
   const body = eventBody(size).bytes
   const effort = size > LARGEST_SMALL ? LARGE : SMALL
-  result[size] = {
-    whole: await measure(await createContenders(body, true), effort),
-    alone: await measure(await createContenders(body, false), effort),
-  }
+  result[size] = await measure(await createContenders(body), effort)
 }
 process.send(result, () => process.exit())
 

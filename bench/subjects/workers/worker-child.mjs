@@ -1,12 +1,15 @@
-/** `worker-child.mjs <engine> <url> <queue> <hashes>`: handles a backlog. Sends the end time of each handler. */
+/** `worker-child.mjs <inbox> <places as JSON> <queue> <hashes>`: handles a backlog. Sends the end time of each handler. */
 import { hash } from 'node:crypto'
 import { createReceiver } from '@ackhook/core'
 import { SECRET } from '../../lib/dialects.mjs'
-import { openInbox } from './open-inbox.mjs'
+import { openInbox } from '../../lib/inboxes.mjs'
 
-const [engine, url, queue, hashes] = process.argv.slice(2)
+const [inbox, places, queue, hashes] = process.argv.slice(2)
 const block = Buffer.alloc(65_536)
-const receiver = createReceiver({ secret: SECRET, inbox: openInbox(engine, url, queue) })
+const receiver = createReceiver({
+  secret: SECRET,
+  ...(await openInbox(inbox, JSON.parse(places), queue)),
+})
 receiver.on('conversation.resolved', () => {
   for (let i = 0; i < Number(hashes); i++) hash('sha256', block, 'hex')
   process.send(performance.timeOrigin + performance.now())

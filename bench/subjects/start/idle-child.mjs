@@ -1,0 +1,19 @@
+/** `idle-child.mjs bare | ackhook`: sends the resident memory of a process that listens and has not had a request. */
+import { createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+
+/** Until what has started together with the process has ended. */
+const SETTLING_MS = 300
+const listener = process.argv[2] === 'bare' ? (_request, response) => response.end() : await ours()
+const server = createServer(listener)
+await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+await setTimeout(SETTLING_MS)
+process.send({ mb: process.memoryUsage().rss / 1e6 }, () => process.exit())
+
+async function ours() {
+  const { createReceiver } = await import('@ackhook/core')
+  const { toNodeHandler } = await import('@ackhook/core/node')
+  const receiver = createReceiver({ secret: 'whsec_bench_0123456789abcdef' })
+  receiver.on('conversation.resolved', () => {})
+  return toNodeHandler(receiver)
+}
