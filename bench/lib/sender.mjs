@@ -66,6 +66,8 @@ export class Sender {
    * Sends `count` requests at a fixed rate, however slowly the replies arrive. `answered` gets the number of each and the
    * time from the moment at which it should have been sent, as the platform would wait for it. Resolves, after the last
    * reply, to the first of these moments. The timer of the load adds up to a millisecond.
+   *
+   * @param {(index: number, ms: number) => void} [answered]
    */
   arrive(perSecond, count, answered = () => {}) {
     const idle = [...this.#connections]

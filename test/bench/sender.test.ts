@@ -60,3 +60,34 @@ it('ends the measurement at a reply other than 2xx', async () => {
   })
   await expect(sender.load(0.2)).rejects.toThrow('HTTP/1.1 503')
 })
+
+it('times arrivals from the moment at which they were due, so that a pause delays all of them', async () => {
+  const ids: number[] = []
+  const held: (() => void)[] = []
+  let isPaused = true
+  setTimeout(() => {
+    isPaused = false
+    for (const reply of held) reply()
+  }, 300)
+  const sender = await senderTo((request, response) => {
+    let body = ''
+    request.on('data', chunk => {
+      body += chunk
+    })
+    request.on('end', () => {
+      ids.push(Number(JSON.parse(body).id.slice(4)))
+      const reply = () => response.writeHead(202).end()
+      if (isPaused) held.push(reply)
+      else reply()
+    })
+  })
+  const first = Sender.nextNumber()
+  const latencies: number[] = []
+  await sender.arrive(200, 40, (index: number, ms: number) => {
+    latencies[index] = ms
+  })
+  expect(ids.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 40 }, (_, n) => first + n))
+  // The last ones are due in the middle of the pause, and are not sent before its end: four connections are waiting.
+  expect(latencies).toHaveLength(40)
+  expect(Math.min(...latencies)).toBeGreaterThan(50)
+})
