@@ -78,7 +78,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const { redisStore } = await import('@ackhook/redis')
     const client = new Redis(process.env.REDIS)
     const store = redisStore(client)
-    const outcomes = [await store.claim('id', 'a', { leaseMs: 9000 }), await store.claim('id', 'b', { leaseMs: 9000 })]
+    const outcomes = [await store.claim('id', 'a', { leaseMs: 9000, fingerprint: 1 }), await store.claim('id', 'b', { leaseMs: 9000, fingerprint: 1 })]
     if (outcomes.map(one => one.outcome).join() !== 'claimed,in_flight') throw new Error(JSON.stringify(outcomes))
     client.disconnect()`,
   sqs: `${DELIVER}

@@ -41,8 +41,8 @@ export function durableObjectStore(
   }
   return {
     countsRuns: true,
-    claim: (key, token, { leaseMs, countForMs }) =>
-      ask<Claim>({ call: 'claim', key, token, leaseMs, countForMs }),
+    claim: (key, token, { leaseMs, fingerprint, countForMs }) =>
+      ask<Claim>({ call: 'claim', key, token, leaseMs, fingerprint, countForMs }),
     extend: (key, token, leaseMs) => ask<boolean>({ call: 'extend', key, token, leaseMs }),
     complete: (key, token, { retentionMs, fingerprint }) =>
       ask<boolean>({ call: 'complete', key, token, retentionMs, fingerprint }),

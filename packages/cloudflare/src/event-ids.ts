@@ -8,6 +8,7 @@ export type Ask =
       readonly key: string
       readonly token: string
       readonly leaseMs: number
+      readonly fingerprint: number
       readonly countForMs?: number | undefined
     }
   | { readonly call: 'extend'; readonly key: string; readonly token: string; readonly leaseMs: number }
@@ -87,7 +88,8 @@ export class EventIds {
     const row = this.#find(ask.key)
     switch (ask.call) {
       case 'claim':
-        if (row?.token === null) return { outcome: 'completed', fingerprint: row.fingerprint }
+        if (row?.token === null)
+          return { outcome: row.fingerprint === ask.fingerprint ? 'completed' : 'conflict' }
         if (row !== undefined && row.token !== ask.token)
           return { outcome: 'in_flight', retryAfterMs: row.until - Date.now() }
         this.#put(ask.key, ask.token, ask.leaseMs, 0)

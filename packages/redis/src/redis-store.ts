@@ -30,6 +30,8 @@ import {
 } from './scripts.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
+const COMPLETED: Claim = { outcome: 'completed' }
+const CONFLICT: Claim = { outcome: 'conflict' }
 const FULL: Claim = { outcome: 'full' }
 /** Interval between policy checks: an operator may change the policy, or a failover lead to a server with another one. */
 const RECHECK_POLICY_MS = 60_000
@@ -88,14 +90,15 @@ class RedisStore {
     this.#forgets = new BatchedScript(FORGET, parts)
   }
 
-  async claim(key: string, token: string, { leaseMs, countForMs }: ClaimOptions): Promise<Claim> {
+  async claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
+    const { leaseMs, countForMs } = options
     const { prefix, failOpen } = this.#options
     if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
     const late = failOpen ? undefined : (reply: Reply) => this.#release(key, token, reply, countForMs)
     const keep = countForMs === undefined ? '0' : wholeMs(countForMs)
     try {
       const args = [tokenText(token), wholeMs(leaseMs), keep]
-      const claim = toClaim(await this.#claims.run(prefix + key, args, late), countForMs !== undefined)
+      const claim = toClaim(await this.#claims.run(prefix + key, args, late), options)
       if (failOpen && claim === FULL)
         return this.#claimAnyway(new Error('it has no memory for another claim'))
       this.#failingOpen = false
@@ -112,8 +115,12 @@ class RedisStore {
     )
   }
 
-  async complete(key: string, token: string, completion: CompleteOptions): Promise<boolean> {
-    const args = [tokenText(token), wholeMs(completion.retentionMs), String(completion.fingerprint)]
+  async complete(
+    key: string,
+    token: string,
+    { retentionMs, fingerprint }: CompleteOptions,
+  ): Promise<boolean> {
+    const args = [tokenText(token), wholeMs(retentionMs), String(toStoredFingerprint(fingerprint))]
     return isTrue(await this.#completions.run(this.#options.prefix + key, args))
   }
 
@@ -223,17 +230,28 @@ class RedisStore {
   }
 }
 
-function toClaim([outcome, detail = 0, attempts = 0]: Reply, isCounted: boolean): Claim {
+function toClaim(
+  [outcome, detail = 0, attempts = 0]: Reply,
+  { fingerprint, countForMs }: ClaimOptions,
+): Claim {
   switch (outcome) {
     case OUTCOME.claimed:
-      return isCounted ? { outcome: 'claimed', runs: { lapses: detail, attempts } } : CLAIMED
+      return countForMs === undefined ? CLAIMED : { outcome: 'claimed', runs: { lapses: detail, attempts } }
     case OUTCOME.inFlight:
       return { outcome: 'in_flight', retryAfterMs: detail }
     case OUTCOME.completed:
-      return { outcome: 'completed', fingerprint: detail }
+      return detail === toStoredFingerprint(fingerprint) ? COMPLETED : CONFLICT
     default:
       return FULL
   }
+}
+
+/**
+ * Reduces a fingerprint to 10,000 values. Redis holds one shared object for each number below that, so the fingerprint
+ * takes no memory there. In return one changed body in 10,000 goes unreported; none runs twice.
+ */
+function toStoredFingerprint(fingerprint: number): number {
+  return (fingerprint >>> 0) % 10_000
 }
 
 function isTrue([answer]: Reply): boolean {

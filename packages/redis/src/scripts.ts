@@ -20,7 +20,7 @@ export const OUTCOME = {
   claimed: 0,
   /** The second number is the time left on the lease, in milliseconds. */
   inFlight: 1,
-  /** The second number is the fingerprint. */
+  /** The second number is the stored fingerprint. */
   completed: 2,
   /** Redis has no memory for another claim. */
   full: 3,

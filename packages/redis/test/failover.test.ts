@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { until } from '../../../test/support/until.ts'
 
-const lease = { leaseMs: 60_000 }
+const lease = { leaseMs: 60_000, fingerprint: 1 }
 /** The option shown in the README. */
 const reconnectOnError = (error: Error) => (error.message.includes('READONLY') ? 2 : false)
 

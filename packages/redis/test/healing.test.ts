@@ -20,7 +20,7 @@ import { until } from '../../../test/support/until.ts'
 
 // The promise is ten seconds. The default run shares its processors with other tests, and only tells it from minutes.
 const HEALED_MS = inFull(10_000, 40_000)
-const lease = { leaseMs: 60_000 }
+const lease = { leaseMs: 60_000, fingerprint: 1 }
 
 let server: RedisServer
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import { until } from '../../../test/support/until.ts'
 
 // The option `replicas`: what Redis has acknowledged survives a failover to one of them.
 
-const lease = { leaseMs: 60_000 }
+const lease = { leaseMs: 60_000, fingerprint: 1 }
 let master: RedisServer
 let replica: RedisServer
 beforeAll(async () => {

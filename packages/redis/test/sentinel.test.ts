@@ -30,19 +30,23 @@ test('after a failover the store continues with the promoted replica', async () 
   const client = new Redis6(at())
   client.on('error', () => {})
   const store = redisStore(client)
-  expect(await store.claim('before', 'token', { leaseMs: 60_000 })).toEqual({ outcome: 'claimed' })
+  expect(await store.claim('before', 'token', { leaseMs: 60_000, fingerprint: 1 })).toEqual({
+    outcome: 'claimed',
+  })
   await until('the replica has it', async () => (await replicaKeys()) > 0)
   await sentinel.master.kill()
 
-  await expect(store.claim('during', 'token', { leaseMs: 60_000 })).rejects.toMatchObject({
+  await expect(store.claim('during', 'token', { leaseMs: 60_000, fingerprint: 1 })).rejects.toMatchObject({
     code: 'store_unavailable',
   })
   await until('the store responds again', () => claims('after'), 30_000)
-  expect(await store.claim('before', 'other', { leaseMs: 60_000 })).toMatchObject({ outcome: 'in_flight' })
+  expect(await store.claim('before', 'other', { leaseMs: 60_000, fingerprint: 1 })).toMatchObject({
+    outcome: 'in_flight',
+  })
   client.disconnect()
 
   async function claims(key: string): Promise<boolean> {
-    return Promise.resolve(store.claim(key, 'token', { leaseMs: 60_000 })).then(
+    return Promise.resolve(store.claim(key, 'token', { leaseMs: 60_000, fingerprint: 1 })).then(
       ({ outcome }) => outcome === 'claimed',
       () => false,
     )

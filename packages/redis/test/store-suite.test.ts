@@ -50,8 +50,8 @@ describe('redisStore on one server', () => {
 
   test('ioredis 5 and 6 share handled ids', async () => {
     const [five, six] = [new Redis5(server.url), new Redis6(server.url)]
-    await redisStore(five).claim('shared', 'five', { leaseMs: 10_000 })
-    expect(await redisStore(six).claim('shared', 'six', { leaseMs: 10_000 })).toMatchObject({
+    await redisStore(five).claim('shared', 'five', { leaseMs: 10_000, fingerprint: 1 })
+    expect(await redisStore(six).claim('shared', 'six', { leaseMs: 10_000, fingerprint: 1 })).toMatchObject({
       outcome: 'in_flight',
     })
     five.disconnect()

@@ -10,7 +10,7 @@ import { until } from '../../../test/support/until.ts'
 import { CLAIM } from '../src/scripts.ts'
 import { bytesPerId } from './bytes-per-id.ts'
 
-const lease = { leaseMs: 60_000 }
+const lease = { leaseMs: 60_000, fingerprint: 1 }
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('the check of maxmemory-policy', () => {
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
       for (let minute = 0; minute < 3; minute++) {
         vi.advanceTimersByTime(60_001)
-        await store.claim(`minute ${minute}`, 'token', { leaseMs: 1000 })
+        await store.claim(`minute ${minute}`, 'token', { leaseMs: 1000, fingerprint: 1 })
         await until('the policy is read', () => notices.length > 0)
       }
       expect(notices).toMatchObject([{ code: 'redis_may_evict' }])

@@ -18,8 +18,10 @@ test.each([
   const client = connect(redis.url, { tls: { ca: redis.ca } })
   const store = redisStore(client)
   await store.start?.(() => {})
-  expect(await store.claim('id', 'one', { leaseMs: 1000 })).toEqual({ outcome: 'claimed' })
-  expect(await store.claim('id', 'two', { leaseMs: 1000 })).toMatchObject({ outcome: 'in_flight' })
+  expect(await store.claim('id', 'one', { leaseMs: 1000, fingerprint: 1 })).toEqual({ outcome: 'claimed' })
+  expect(await store.claim('id', 'two', { leaseMs: 1000, fingerprint: 1 })).toMatchObject({
+    outcome: 'in_flight',
+  })
   expect(await store.release('id', 'one')).toBe(true)
   client.disconnect()
 })

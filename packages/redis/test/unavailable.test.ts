@@ -9,7 +9,7 @@ import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { until } from '../../../test/support/until.ts'
 
-const lease = { leaseMs: 60_000 }
+const lease = { leaseMs: 60_000, fingerprint: 70_000 }
 const CLAIMED: Claim = { outcome: 'claimed' }
 const UNAVAILABLE = expect.objectContaining({ code: 'store_unavailable' })
 
@@ -302,7 +302,7 @@ describe('when Redis is full', () => {
       others.map(() => true),
     )
     const again = await Promise.all(keys.map(key => store.claim(key, 'b', lease)))
-    expect(again).toEqual(keys.map(() => ({ outcome: 'completed', fingerprint: 70_000 })))
+    expect(again).toEqual(keys.map(() => ({ outcome: 'completed' })))
     expect(await client.pttl('ackhook:id0')).toBeGreaterThan(30_000)
     expect(await store.claim('new', 'b', lease)).toEqual({ outcome: 'full' })
   })
@@ -358,7 +358,7 @@ describe('when Redis is full', () => {
     const answers = await Promise.all(['new', 'handled', 'claimed'].map(key => store.claim(key, 'b', lease)))
     expect(answers).toEqual([
       { outcome: 'full' },
-      { outcome: 'completed', fingerprint: 7 },
+      { outcome: 'conflict' },
       { outcome: 'in_flight', retryAfterMs: expect.any(Number) },
     ])
     await client.config('SET', 'maxmemory', '0')

@@ -107,7 +107,7 @@ describe('a batch of a standard queue', () => {
     const [message] = await sqs.take(queueUrl)
     const { key } = JSON.parse(message?.Body?.split('\n')[0] ?? '') as { key: string }
     for (let crash = 0; crash < 5; crash++) {
-      await store.claim(key, `crash-${crash}`, { leaseMs: 1, countForMs: 60_000 })
+      await store.claim(key, `crash-${crash}`, { leaseMs: 1, fingerprint: 0, countForMs: 60_000 })
       await expect.poll(() => store.extend(key, `crash-${crash}`, 1)).toBe(false)
     }
     if (message !== undefined) await sqs.giveBack(queueUrl, message)

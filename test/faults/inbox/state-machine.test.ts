@@ -52,7 +52,7 @@ async function playInMemory(seed: number): Promise<void> {
   )
   if (!reliable) return
   for (const id of machine.ids) {
-    const claim = await memory.claim(await eventKey('', id), 'probe', { leaseMs: 1000 })
+    const claim = await memory.claim(await eventKey('', id), 'probe', { leaseMs: 1000, fingerprint: 0 })
     expect(claim.outcome, `the lease on ${id}, seed ${seed}`).not.toBe('in_flight')
   }
 }

@@ -67,7 +67,7 @@ export function setNxStore(client: Redis): DedupeStore {
   return {
     async claim(key, token, { leaseMs }) {
       const set = await client.set(`nx:${key}`, token, 'PX', leaseMs, 'NX')
-      return set === 'OK' ? { outcome: 'claimed' } : { outcome: 'completed', fingerprint: 0 }
+      return set === 'OK' ? { outcome: 'claimed' } : { outcome: 'completed' }
     },
     extend: async () => true,
     complete: async () => true,

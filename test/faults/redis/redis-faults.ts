@@ -114,9 +114,9 @@ export function redisFaults(scale: number): void {
     test('a claim whose claimer is gone ends with its lease', async () => {
       const gone = new Redis(server.url)
       const store = redisStore(gone)
-      await store.claim('warm', 'gone', { leaseMs: 1000 })
+      await store.claim('warm', 'gone', { leaseMs: 1000, fingerprint: 1 })
       server.pause()
-      const claim = store.claim('id', 'gone', { leaseMs: 1000 })
+      const claim = store.claim('id', 'gone', { leaseMs: 1000, fingerprint: 1 })
       // The claim waits in Redis; its sender dies before the reply.
       await expect(claim).rejects.toMatchObject({ code: 'store_unavailable' })
       gone.disconnect()
@@ -124,9 +124,11 @@ export function redisFaults(scale: number): void {
       server.resume()
       await until('the late claim is applied', async () => (await client.get('ackhook:id')) === 'tgone')
       const next = redisStore(client)
-      expect(await next.claim('id', 'next', { leaseMs: 1000 })).toMatchObject({ outcome: 'in_flight' })
+      expect(await next.claim('id', 'next', { leaseMs: 1000, fingerprint: 1 })).toMatchObject({
+        outcome: 'in_flight',
+      })
       await until('its lease has expired', async () => {
-        return (await next.claim('id', 'next', { leaseMs: 1000 })).outcome === 'claimed'
+        return (await next.claim('id', 'next', { leaseMs: 1000, fingerprint: 1 })).outcome === 'claimed'
       })
       client.disconnect()
     })

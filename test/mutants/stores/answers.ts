@@ -5,11 +5,24 @@ import { storeMutant } from './store-mutant.ts'
 
 const FAILURE = 'store.failure.rejects'
 
-function withFingerprint(change: (fingerprint: number) => unknown) {
+/** Bodies of leased rows. */
+const BODIES = new WeakMap<Row, number>()
+
+/** Keeps something else than the fingerprint that a claim is compared with. */
+function keeping(change: (fingerprint: number) => unknown) {
   return class extends SmallStore {
     override async complete(key: string, token: string, options: Completion): Promise<boolean> {
       const fingerprint = change(options.fingerprint) as number
       return super.complete(key, token, { ...options, fingerprint })
+    }
+  }
+}
+
+/** Keeps a part of the fingerprint, and compares by it. */
+function comparing(part: (fingerprint: number) => number) {
+  return class extends keeping(part) {
+    override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+      return super.claim(key, token, { ...options, fingerprint: part(options.fingerprint) })
     }
   }
 }
@@ -23,9 +36,10 @@ export const mutants: Mutants = [
       caughtBy: 'store.claim.race',
     },
     class extends SmallStore {
-      override async claim(key: string, token: string, { leaseMs }: Lease): Promise<Claim> {
+      override async claim(key: string, token: string, { leaseMs, fingerprint }: Lease): Promise<Claim> {
         const row = this.row(key)
-        if (row?.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
+        if (row?.fingerprint !== undefined)
+          return { outcome: row.fingerprint === fingerprint ? 'completed' : 'conflict' }
         if (row !== undefined && row.token !== token)
           return { outcome: 'in_flight', retryAfterMs: this.left(row) }
         await Promise.resolve()
@@ -79,23 +93,64 @@ export const mutants: Mutants = [
   ),
   storeMutant(
     'no-fingerprint',
-    { wrong: 'forgets the fingerprint', caughtBy: 'store.complete.fingerprint' },
-    withFingerprint(() => 0),
+    { wrong: 'compares no fingerprints', caughtBy: 'store.claim.conflict' },
+    comparing(() => 0),
+  ),
+  storeMutant(
+    'one-byte',
+    { wrong: 'compares one byte of the fingerprint', caughtBy: 'store.claim.conflict' },
+    comparing(n => (n >> 16) & 0xff),
+  ),
+  storeMutant(
+    'conflict-claimed',
+    { wrong: 'leases a completed id for another body', caughtBy: 'store.claim.conflict' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = await super.claim(key, token, options)
+        return claim.outcome === 'conflict' ? { outcome: 'claimed' } : claim
+      }
+    },
+  ),
+  storeMutant(
+    'conflict-overwrites',
+    { wrong: 'keeps the fingerprint of the last claim', caughtBy: 'store.claim.conflict' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = await super.claim(key, token, options)
+        const row = this.row(key)
+        if (claim.outcome === 'conflict' && row !== undefined)
+          this.write(key, { ...row, fingerprint: options.fingerprint })
+        return claim
+      }
+    },
+  ),
+  storeMutant(
+    'conflict-leased',
+    { wrong: 'returns conflict for a leased id', caughtBy: 'store.claim.conflict' },
+    class extends SmallStore {
+      override async claim(key: string, token: string, options: Lease): Promise<Claim> {
+        const claim = await super.claim(key, token, options)
+        const row = this.row(key)
+        if (row !== undefined && claim.outcome === 'claimed') BODIES.set(row, options.fingerprint)
+        const isOther = row !== undefined && BODIES.get(row) !== options.fingerprint
+        return claim.outcome === 'in_flight' && isOther ? { outcome: 'conflict' } : claim
+      }
+    },
   ),
   storeMutant(
     'text-fingerprint',
-    { wrong: 'returns the fingerprint as text', caughtBy: 'store.complete.fingerprint' },
-    withFingerprint(String),
+    { wrong: 'compares the fingerprint as text', caughtBy: 'store.complete.fingerprint' },
+    keeping(String),
   ),
   storeMutant(
     'unsigned-fingerprint',
     { wrong: 'keeps the fingerprint without its sign', caughtBy: 'store.complete.fingerprint' },
-    withFingerprint(n => n >>> 0),
+    keeping(n => n >>> 0),
   ),
   storeMutant(
     'short-fingerprint',
-    { wrong: 'keeps only 16 bits of the fingerprint', caughtBy: 'store.complete.fingerprint' },
-    withFingerprint(n => n & 0xffff),
+    { wrong: 'keeps 16 bits of the fingerprint, and compares all', caughtBy: 'store.complete.fingerprint' },
+    keeping(n => n & 0xffff),
   ),
   storeMutant(
     'completed-in-flight',
@@ -113,7 +168,7 @@ export const mutants: Mutants = [
     class extends SmallStore {
       override async claim(key: string, token: string, options: Lease): Promise<Claim> {
         const claim = await super.claim(key, token, options)
-        return claim.outcome === 'in_flight' ? { outcome: 'completed', fingerprint: 0 } : claim
+        return claim.outcome === 'in_flight' ? { outcome: 'completed' } : claim
       }
     },
   ),

@@ -10,8 +10,8 @@ export const mutants: Mutants = [
     { wrong: 'counts no run, as stores did before', caughtBy: 'store.runs.first' },
     class extends SmallStore {
       override readonly countsRuns = false
-      override async claim(key: string, token: string, { leaseMs }: Lease) {
-        return super.claim(key, token, { leaseMs })
+      override async claim(key: string, token: string, { leaseMs, fingerprint }: Lease) {
+        return super.claim(key, token, { leaseMs, fingerprint })
       }
     },
   ),
@@ -19,8 +19,11 @@ export const mutants: Mutants = [
     'runs-forgotten-with-lease',
     { wrong: 'forgets the count when the lease expires', caughtBy: 'store.runs.lapse' },
     class extends SmallStore {
-      override async claim(key: string, token: string, { leaseMs, countForMs }: Lease) {
-        return super.claim(key, token, { leaseMs, ...(countForMs !== undefined && { countForMs: 0 }) })
+      override async claim(key: string, token: string, options: Lease) {
+        return super.claim(key, token, {
+          ...options,
+          ...(options.countForMs !== undefined && { countForMs: 0 }),
+        })
       }
     },
   ),
@@ -84,8 +87,11 @@ export const mutants: Mutants = [
     'runs-forever',
     { wrong: 'never forgets a count', caughtBy: 'store.runs.expire' },
     class extends SmallStore {
-      override async claim(key: string, token: string, { leaseMs, countForMs }: Lease) {
-        return super.claim(key, token, { leaseMs, ...(countForMs !== undefined && { countForMs: 1e9 }) })
+      override async claim(key: string, token: string, options: Lease) {
+        return super.claim(key, token, {
+          ...options,
+          ...(options.countForMs !== undefined && { countForMs: 1e9 }),
+        })
       }
     },
   ),

@@ -43,10 +43,11 @@ export class SmallStore implements DedupeStore {
     this.server = server
   }
 
-  async claim(key: string, token: string, { leaseMs, countForMs }: Lease): Promise<Claim> {
+  async claim(key: string, token: string, { leaseMs, fingerprint, countForMs }: Lease): Promise<Claim> {
     this.command()
     const row = this.row(key)
-    if (row?.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
+    if (row?.fingerprint !== undefined)
+      return { outcome: row.fingerprint === fingerprint ? 'completed' : 'conflict' }
     if (row !== undefined && row.token !== token)
       return { outcome: 'in_flight', retryAfterMs: this.left(row) }
     if (row === undefined && this.claims() >= this.server.room) return { outcome: 'full' }

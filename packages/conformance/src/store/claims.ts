@@ -1,11 +1,13 @@
 import { setTimeout } from 'node:timers'
 import type { DedupeStore } from '@ackhook/core'
-import type { Claim } from '@ackhook/core/spi'
+import type { Claim, ClaimOptions, CompleteOptions } from '@ackhook/core/spi'
 import { expectThat } from '../lib/expect.ts'
 
 /** Lease too long for a test to wait for, but short enough to reveal a wrong unit. */
 export const LEASE_MS = 30_000
-export const RETENTION_MS = 60_000
+/** Claim and completion of an event whose body stays the same. */
+export const lease: ClaimOptions = { leaseMs: LEASE_MS, fingerprint: 42 }
+export const done: CompleteOptions = { retentionMs: 60_000, fingerprint: 42 }
 
 export async function expectOutcome(
   claim: Claim | Promise<Claim>,
@@ -41,7 +43,7 @@ export async function claimWhenFree(
   let takenAt = begun
   for (;;) {
     const sentAt = performance.now()
-    if ((await store.claim(key, token, { leaseMs })).outcome === 'claimed') return takenAt
+    if ((await store.claim(key, token, { ...lease, leaseMs })).outcome === 'claimed') return takenAt
     takenAt = sentAt
     expectThat(takenAt - begun < 10_000, `'${key}' is still taken after 10 seconds`)
     await new Promise(resolve => setTimeout(resolve, 5))
@@ -57,9 +59,9 @@ export async function letLeaseExpire(
 ): Promise<void> {
   const leaseMs = 40
   const later = `${key}-later`
-  await expectOutcome(store.claim(key, token, { leaseMs }), 'claimed', 'a free id')
+  await expectOutcome(store.claim(key, token, { ...lease, leaseMs }), 'claimed', 'a free id')
   await expectOutcome(
-    store.claim(later, token, { leaseMs: leaseMs + 5 }),
+    store.claim(later, token, { ...lease, leaseMs: leaseMs + 5 }),
     'claimed',
     'the id that expires later',
   )

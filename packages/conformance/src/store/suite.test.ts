@@ -20,7 +20,7 @@ describe('the suite', () => {
     const broken = (store: DedupeStore): DedupeStore => ({
       ...store,
       async claim(key, token, options) {
-        if (await store.extend(key, token, options.leaseMs)) return { outcome: 'completed', fingerprint: 0 }
+        if (await store.extend(key, token, options.leaseMs)) return { outcome: 'completed' }
         return store.claim(key, token, options)
       },
     })
@@ -47,7 +47,7 @@ describe('the suite', () => {
   test('fails a store whose claims last for the whole retention', async () => {
     const broken = (store: DedupeStore): DedupeStore => ({
       ...store,
-      claim: async (key, token) => store.claim(key, token, { leaseMs: 604_800_000 }),
+      claim: async (key, token, claim) => store.claim(key, token, { ...claim, leaseMs: 604_800_000 }),
     })
     expect(await failing(broken, ['store.claim.in-flight'])).toEqual(['store.claim.in-flight'])
   })

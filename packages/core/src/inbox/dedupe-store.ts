@@ -4,8 +4,10 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 export type Claim =
   /** The caller holds the event until the lease expires. `runs`: for a counted claim. */
   | { readonly outcome: 'claimed'; readonly runs?: RunCount }
-  /** Handled before. `fingerprint` is the value given to `complete`. */
-  | { readonly outcome: 'completed'; readonly fingerprint: number }
+  /** Handled before, with this body. */
+  | { readonly outcome: 'completed' }
+  /** Handled before, with another body: see `fingerprint` of {@link ClaimOptions}. */
+  | { readonly outcome: 'conflict' }
   /** Another holder has a lease that expires in `retryAfterMs`. */
   | { readonly outcome: 'in_flight'; readonly retryAfterMs: number }
   /** No room for another claim. Claims in flight are never evicted to make room. */
@@ -35,10 +37,10 @@ export interface DedupeStore {
    */
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim>
   /**
-   * Returns the fingerprint of a completed `key` while it is remembered. Only for stores with a synchronous, cheap
+   * Returns what a claim would say of a completed `key` while it is remembered. Only for stores with a synchronous, cheap
    * lookup: a full inbox calls it, so that a duplicate still gets 200.
    */
-  handled?(key: string): number | undefined
+  handled?(key: string, fingerprint: number): 'completed' | 'conflict' | undefined
   /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**
@@ -63,9 +65,15 @@ export interface DedupeStore {
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
 
-/** Duration of a claim. */
+/** Duration of a claim, and the body that it is for. */
 export interface ClaimOptions {
   readonly leaseMs: number
+  /**
+   * Checksum of the event's body: a signed whole number of 32 bits. A completed key with another one is a `conflict`: the
+   * sender used one id for two bodies. A leased key is `in_flight` whatever it is. See `fingerprint` of
+   * {@link CompleteOptions} for how much of it a store keeps.
+   */
+  readonly fingerprint: number
   /**
    * Counts this claim as a run: if its lease expires, neither completed nor released, the next counted claim returns one
    * more lapse. The count is kept for this long after the lease. A claim without it forgets the count.
@@ -90,8 +98,8 @@ export interface KeptRuns extends RunCount {
 export interface CompleteOptions {
   readonly retentionMs: number
   /**
-   * Short checksum of the body, to detect one id used for two bodies: a whole number of at most 32 bits. The memory
-   * inbox passes 0 to 9,999, because a store may hold millions of them.
+   * That of the claim. A store that holds millions of ids may keep a part of it, of 10,000 values or more: one other body
+   * in so many then counts as the same.
    */
   readonly fingerprint: number
 }

@@ -15,9 +15,11 @@ afterEach(() => {
 /** A claimed lease, and another holder's view of it. */
 async function claimed() {
   const store = memoryStore()
-  const lease = new StoreLease({ store, key: 'a', leaseMs: LEASE_MS, newToken: () => `token ${tokens++}` })
+  const newToken = (): string => `token ${tokens++}`
+  const lease = new StoreLease({ store, key: 'a', fingerprint: 1, leaseMs: LEASE_MS, newToken })
   expect(await lease.claim()).toEqual({ outcome: 'claimed' })
-  const seenByOthers = async () => (await store.claim('a', 'another', { leaseMs: LEASE_MS })).outcome
+  const seenByOthers = async () =>
+    (await store.claim('a', 'another', { leaseMs: LEASE_MS, fingerprint: 1 })).outcome
   return { store, lease, seenByOthers }
 }
 
@@ -44,8 +46,10 @@ describe('a lease in a store', () => {
     vi.advanceTimersByTime(LEASE_MS)
     expect(await seenByOthers()).toBe('claimed')
     expect(await lease.renew()).toBe('lost')
-    await store.complete('a', 'another', { retentionMs: 1000, fingerprint: 1 })
-    expect(await lease.renew()).toBe('lost')
+    for (const fingerprint of [1, 2]) {
+      await store.complete('a', 'another', { retentionMs: 1000, fingerprint })
+      expect(await lease.renew()).toBe('lost')
+    }
   })
 
   it.each([

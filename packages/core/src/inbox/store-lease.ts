@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, KeptRuns, RunCount } from './dedupe-store.ts'
+import type { Claim, ClaimOptions, DedupeStore, KeptRuns, RunCount } from './dedupe-store.ts'
 import { LeaseTime, type Moment, momentNow } from './lease-time.ts'
 
 /** Result of a renewal. `unknown`: the store failed or had no room, and the lease may still be held. */
@@ -8,6 +8,8 @@ export type Renewal = 'held' | 'lost' | 'unknown'
 export interface StoreLeaseParts {
   readonly store: Pick<DedupeStore, 'claim' | 'extend' | 'complete' | 'release'>
   readonly key: string
+  /** Checksum of the event's body. */
+  readonly fingerprint: number
   readonly leaseMs: number
   readonly newToken: () => string
   /** Set if the store counts the event's runs: see {@link ClaimOptions}. */
@@ -63,8 +65,9 @@ export class StoreLease {
   }
 
   /** Resolves to whether the lease was still ours, or nobody's. Rejects or throws if the store fails. */
-  complete(completion: CompleteOptions): MaybePromise<boolean> {
-    return this.#parts.store.complete(this.#parts.key, this.#token, completion)
+  complete(retentionMs: number): MaybePromise<boolean> {
+    const { store, key, fingerprint } = this.#parts
+    return store.complete(key, this.#token, { retentionMs, fingerprint })
   }
 
   /**
@@ -105,8 +108,8 @@ export class StoreLease {
   }
 
   #claimOptions(): ClaimOptions {
-    const { leaseMs, countForMs } = this.#parts
-    return countForMs === undefined ? { leaseMs } : { leaseMs, countForMs }
+    const { leaseMs, fingerprint, countForMs } = this.#parts
+    return countForMs === undefined ? { leaseMs, fingerprint } : { leaseMs, fingerprint, countForMs }
   }
 
   #release(token: string): MaybePromise<boolean> {

@@ -78,7 +78,11 @@ class SqlStore {
     })
   }
 
-  async #claim(key: string, token: string, { leaseMs, countForMs }: ClaimOptions): Promise<Claim> {
+  async #claim(
+    key: string,
+    token: string,
+    { leaseMs, fingerprint, countForMs }: ClaimOptions,
+  ): Promise<Claim> {
     const lease = wholeMs(leaseMs)
     const total = lease + (countForMs === undefined ? 0 : wholeMs(countForMs))
     const isCounted = countForMs !== undefined
@@ -91,7 +95,8 @@ class SqlStore {
       // The upsert before it took the key, even if a short lease is over by now.
       if (isOwn && this.#database.dialect === 'mysql') return claimed(row, isCounted)
       if (row === undefined || row.leftMs <= 0) continue
-      if (row.fingerprint !== undefined) return { outcome: 'completed', fingerprint: row.fingerprint }
+      if (row.fingerprint !== undefined)
+        return { outcome: row.fingerprint === fingerprint ? 'completed' : 'conflict' }
       if (!row.isMine) return { outcome: 'in_flight', retryAfterMs: row.leftMs }
     }
     return { outcome: 'in_flight', retryAfterMs: 1 }

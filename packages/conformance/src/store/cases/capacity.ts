@@ -1,7 +1,5 @@
-import { expectAnswer, expectOutcome, LEASE_MS, letLeaseExpire, RETENTION_MS } from '../claims.ts'
+import { done, expectAnswer, expectOutcome, lease, letLeaseExpire } from '../claims.ts'
 import type { StoreCase } from '../target.ts'
-
-const lease = { leaseMs: LEASE_MS }
 
 /** Cases for stores with a limit. */
 export const capacityCases: readonly StoreCase[] = [
@@ -26,7 +24,7 @@ export const capacityCases: readonly StoreCase[] = [
     async run({ first, second }) {
       for (const id of ['one', 'two', 'three', 'four', 'five']) {
         await expectOutcome(first.claim(id, 'a', lease), 'claimed', `a claim of ${id}`)
-        await first.complete(id, 'a', { retentionMs: RETENTION_MS, fingerprint: 1 })
+        await first.complete(id, 'a', done)
       }
       await expectOutcome(second.claim('six', 'b', lease), 'claimed', 'a claim after five completed ids')
       await expectOutcome(second.claim('seven', 'b', lease), 'claimed', 'a second claim')

@@ -1,8 +1,6 @@
 import { expectThat } from '../../lib/expect.ts'
-import { claimWhenFree, expectAnswer, expectOutcome, LEASE_MS, RETENTION_MS } from '../claims.ts'
+import { claimWhenFree, done, expectAnswer, expectOutcome, LEASE_MS, lease } from '../claims.ts'
 import type { StoreCase } from '../target.ts'
-
-const lease = { leaseMs: LEASE_MS }
 
 export const claimCases: readonly StoreCase[] = [
   {
@@ -66,7 +64,7 @@ export const claimCases: readonly StoreCase[] = [
     name: 'a lease expires on its own, and not early',
     async run({ first, second }) {
       const begun = performance.now()
-      await first.claim('id', 'mine', { leaseMs: 150 })
+      await first.claim('id', 'mine', { ...lease, leaseMs: 150 })
       await claimWhenFree(second, 'id', 'theirs')
       const heldMs = performance.now() - begun
       expectThat(heldMs >= 145, `a lease of 150 ms expired after ${heldMs} ms`)
@@ -83,7 +81,7 @@ export const claimCases: readonly StoreCase[] = [
         '__AAAAAAAAAAAAAAAAAAAA',
       ]
       for (const id of ids) await expectOutcome(first.claim(id, 'token', lease), 'claimed', id)
-      await first.complete(ids[0]!, 'token', { retentionMs: RETENTION_MS, fingerprint: 1 })
+      await first.complete(ids[0]!, 'token', done)
       await expectOutcome(first.claim(ids[1]!, 'other', lease), 'in_flight', 'the neighbor of a handled id')
     },
   },
@@ -105,7 +103,7 @@ export const claimCases: readonly StoreCase[] = [
     id: 'store.extend.renews',
     name: 'the owner renews the lease',
     async run({ first, second }) {
-      await first.claim('id', 'mine', { leaseMs: 10_000 })
+      await first.claim('id', 'mine', { ...lease, leaseMs: 10_000 })
       await expectAnswer(second.extend('id', 'mine', LEASE_MS), true, 'extend by the owner')
       const answer = await first.claim('id', 'theirs', lease)
       expectThat(

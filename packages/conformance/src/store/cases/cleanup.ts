@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers'
 import { expectThat } from '../../lib/expect.ts'
 import type { TargetCase } from '../../lib/suite-case.ts'
-import { expectOutcome, LEASE_MS } from '../claims.ts'
+import { done, expectOutcome, lease } from '../claims.ts'
 import type { CountedStoreTarget } from '../target.ts'
 
 const IDS = 20
@@ -17,16 +17,16 @@ export const cleanupCases: readonly TargetCase<CountedStoreTarget>[] = [
     timeLimitMs: 60_000,
     async run({ first, count }) {
       for (let i = 0; i < IDS; i++) {
-        await first.claim(`lapsed-${i}`, 'late', { leaseMs: SHORT_MS })
-        await first.claim(`handled-${i}`, 'mine', { leaseMs: LEASE_MS })
-        await first.complete(`handled-${i}`, 'mine', { retentionMs: SHORT_MS, fingerprint: 1 })
-        await first.claim(`released-${i}`, 'mine', { leaseMs: LEASE_MS })
+        await first.claim(`lapsed-${i}`, 'late', { ...lease, leaseMs: SHORT_MS })
+        await first.claim(`handled-${i}`, 'mine', lease)
+        await first.complete(`handled-${i}`, 'mine', { ...done, retentionMs: SHORT_MS })
+        await first.claim(`released-${i}`, 'mine', lease)
         await first.release(`released-${i}`, 'mine')
       }
       const begun = performance.now()
       // A store may clean up on use.
       for (let i = 0; ; i++) {
-        await expectOutcome(first.claim(`probe-${i}`, 'mine', { leaseMs: LEASE_MS }), 'claimed', 'another id')
+        await expectOutcome(first.claim(`probe-${i}`, 'mine', lease), 'claimed', 'another id')
         await first.release(`probe-${i}`, 'mine')
         const left = await count()
         if (left === 0) return

@@ -2,11 +2,8 @@ import { setTimeout } from 'node:timers'
 import type { DedupeStore, MaybePromise } from '@ackhook/core'
 import { expectThat } from '../../lib/expect.ts'
 import type { TargetCase } from '../../lib/suite-case.ts'
-import { expectAnswer, expectOutcome, LEASE_MS, RETENTION_MS } from '../claims.ts'
+import { done, expectAnswer, expectOutcome, LEASE_MS, lease } from '../claims.ts'
 import type { FailingStoreTarget } from '../target.ts'
-
-const lease = { leaseMs: LEASE_MS }
-const done = { retentionMs: RETENTION_MS, fingerprint: 1 }
 
 /** Cases for stores whose server can be made to fail. */
 export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [

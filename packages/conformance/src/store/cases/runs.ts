@@ -1,13 +1,13 @@
 import type { DedupeStore } from '@ackhook/core'
 import type { RunCount } from '@ackhook/core/spi'
 import { expectThat } from '../../lib/expect.ts'
-import { claimWhenFree, expectAnswer, expectOutcome, LEASE_MS, RETENTION_MS } from '../claims.ts'
+import { claimWhenFree, done, expectAnswer, expectOutcome, LEASE_MS, lease } from '../claims.ts'
 import type { StoreCase } from '../target.ts'
 
 /** Count that outlives the case. */
 const countForMs = 60_000
-const counted = { leaseMs: LEASE_MS, countForMs }
-const brief = { leaseMs: 40, countForMs }
+const counted = { ...lease, countForMs }
+const brief = { ...counted, leaseMs: 40 }
 const NONE = '0 lapses, 0 attempts'
 
 export const runCases: readonly StoreCase[] = [
@@ -17,11 +17,7 @@ export const runCases: readonly StoreCase[] = [
     async run({ first }) {
       expectThat(first.countsRuns === true, 'countsRuns is not true')
       await expectRuns(first, 'id', 'mine', NONE)
-      await expectOutcome(
-        first.claim('other', 'mine', { leaseMs: LEASE_MS }),
-        'claimed',
-        'a claim without a count',
-      )
+      await expectOutcome(first.claim('other', 'mine', lease), 'claimed', 'a claim without a count')
     },
   },
   {
@@ -49,7 +45,7 @@ export const runCases: readonly StoreCase[] = [
     id: 'store.runs.extend',
     name: 'an extended lease does not lapse, and keeps its count',
     async run({ first, second }) {
-      await first.claim('id', 'mine', { leaseMs: 10_000, countForMs })
+      await first.claim('id', 'mine', { ...counted, leaseMs: 10_000 })
       await expectAnswer(second.extend('id', 'mine', LEASE_MS), true, 'extend')
       const claim = await expectOutcome(
         second.claim('id', 'theirs', counted),
@@ -90,9 +86,10 @@ export const runCases: readonly StoreCase[] = [
     id: 'store.runs.expire',
     name: 'a count is kept beyond its lease for as long as asked, and no longer',
     async run({ first, second }) {
-      for (const id of ['lapsed', 'kept']) await first.claim(id, 'mine', { leaseMs: 30, countForMs: 60 })
+      for (const id of ['lapsed', 'kept'])
+        await first.claim(id, 'mine', { ...lease, leaseMs: 30, countForMs: 60 })
       await first.release('kept', 'mine', { lapses: 1, attempts: 1, countForMs: 90 })
-      await first.claim('later', 'mine', { leaseMs: 130 })
+      await first.claim('later', 'mine', { ...lease, leaseMs: 130 })
       await claimWhenFree(second, 'later', 'theirs')
       for (const id of ['lapsed', 'kept']) await expectRuns(second, id, 'theirs', NONE)
     },
@@ -107,16 +104,10 @@ export const runCases: readonly StoreCase[] = [
         await first.release(id, 'mine', kept)
       }
       await first.claim('done', 'mine', counted)
-      await first.claim('plain', 'mine', { leaseMs: 20 })
-      const completion = { retentionMs: RETENTION_MS, fingerprint: 7 }
-      await expectAnswer(second.complete('done', 'theirs', completion), false, 'complete by another')
-      await expectAnswer(first.complete('done', 'mine', completion), true, 'complete by the owner')
-      const claim = await expectOutcome(
-        second.claim('done', 'theirs', counted),
-        'completed',
-        'a completed id',
-      )
-      expectThat(claim.outcome === 'completed' && claim.fingerprint === 7, 'the fingerprint is not 7')
+      await first.claim('plain', 'mine', { ...lease, leaseMs: 20 })
+      await expectAnswer(second.complete('done', 'theirs', done), false, 'complete by another')
+      await expectAnswer(first.complete('done', 'mine', done), true, 'complete by the owner')
+      await expectOutcome(second.claim('done', 'theirs', counted), 'completed', 'a completed id')
       await expectAnswer(first.forget('done'), true, 'forget')
       await expectRuns(second, 'done', 'theirs', NONE)
       expectThat((await claimAgain(second, 'plain', 'theirs')) === NONE, 'the claim without a count expired')
@@ -129,7 +120,7 @@ export const runCases: readonly StoreCase[] = [
       const tokens = ['#1:2:3:mine', '-1:2', '\\#', '#', '-', '', '0', '1:2:3:mine']
       for (const [i, token] of tokens.entries()) {
         for (const [id, options] of [
-          [`plain-${i}`, { leaseMs: LEASE_MS }],
+          [`plain-${i}`, lease],
           [`counted-${i}`, counted],
         ] as const) {
           await expectOutcome(first.claim(id, token, options), 'claimed', `token ${token}`)
@@ -159,7 +150,7 @@ async function claimAgain(
 ): Promise<string> {
   const begun = performance.now()
   for (;;) {
-    const claim = await store.claim(key, token, { leaseMs, countForMs })
+    const claim = await store.claim(key, token, { ...counted, leaseMs })
     if (claim.outcome === 'claimed') return textOf(claim.runs)
     expectThat(performance.now() - begun < 10_000, `'${key}' is still taken after 10 seconds`)
     await new Promise(resolve => setTimeout(resolve, 5))

@@ -1,9 +1,16 @@
 import type { DedupeStore } from '@ackhook/core'
 import { expectThat } from '../../lib/expect.ts'
-import { claimWhenFree, expectAnswer, expectOutcome, LEASE_MS, letLeaseExpire } from '../claims.ts'
+import {
+  claimWhenFree,
+  done,
+  expectAnswer,
+  expectOutcome,
+  LEASE_MS,
+  lease,
+  letLeaseExpire,
+} from '../claims.ts'
 import type { StoreCase } from '../target.ts'
 
-const lease = { leaseMs: LEASE_MS }
 const HOUR_MS = 3_600_000
 
 /** Cases about the duration of leases and retentions, and the clock that measures it. */
@@ -41,12 +48,12 @@ export const timeCases: readonly StoreCase[] = [
     async run({ first, second }) {
       for (const ms of [400, 1200]) {
         await expectLasts(ms, `a lease of ${ms} ms`, async key => {
-          await first.claim(key, 'mine', { leaseMs: ms })
+          await first.claim(key, 'mine', { ...lease, leaseMs: ms })
           return second
         })
         await expectLasts(ms, `a retention of ${ms} ms`, async key => {
           await first.claim(key, 'mine', lease)
-          await first.complete(key, 'mine', { retentionMs: ms, fingerprint: 1 })
+          await first.complete(key, 'mine', { ...done, retentionMs: ms })
           return second
         })
       }
@@ -59,7 +66,7 @@ export const timeCases: readonly StoreCase[] = [
       for (const leaseMs of [900, 61_000, HOUR_MS]) {
         const key = `lease-${leaseMs}`
         const begun = performance.now()
-        await first.claim(key, 'mine', { leaseMs })
+        await first.claim(key, 'mine', { ...lease, leaseMs })
         const { retryAfterMs } = await inFlight(second, key)
         const least = leaseMs - 800 - (performance.now() - begun)
         expectThat(
@@ -77,13 +84,13 @@ export const timeCases: readonly StoreCase[] = [
       await first.claim('id', 'mine', lease)
       await expectOutcome(ahead.claim('id', 'theirs', lease), 'in_flight', 'a client an hour ahead')
       await expectAnswer(ahead.extend('id', 'theirs', LEASE_MS), false, 'extend by that client')
-      await first.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })
+      await first.complete('id', 'mine', done)
       await expectOutcome(ahead.claim('id', 'theirs', lease), 'completed', 'a handled id, an hour ahead')
-      await ahead.claim('short', 'mine', { leaseMs: 100 })
+      await ahead.claim('short', 'mine', { ...lease, leaseMs: 100 })
       await claimWhenFree(first, 'short', 'theirs')
       await behind.claim('held', 'mine', lease)
       await expectOutcome(first.claim('held', 'theirs', lease), 'in_flight', "an hour-behind client's lease")
-      await behind.complete('held', 'mine', { retentionMs: 60_000, fingerprint: 7 })
+      await behind.complete('held', 'mine', done)
       await expectOutcome(first.claim('held', 'theirs', lease), 'completed', 'an id that client completed')
     },
   },

@@ -10,8 +10,6 @@ export class Entry {
   readonly key: string
   /** Fields needed by later attempts, once the first has failed; {@link NO_DELIVERY} once finished. */
   delivery: Delivery
-  /** Fingerprint by which a store compares bodies. */
-  readonly storedFingerprint: number
   /** Its lease in the user's store. Absent if the ids are the inbox's own: then the entry is the lease. */
   readonly lease: StoreLease | undefined
   /** What the entry counts of `capacityBytes`. */
@@ -41,20 +39,11 @@ export class Entry {
   constructor(delivery: Delivery, lease: StoreLease | undefined, weight: number, sequence: number) {
     this.key = delivery.key
     this.delivery = delivery
-    this.storedFingerprint = toStoredFingerprint(delivery.fingerprint)
     this.lease = lease
     this.weight = weight
     this.sequence = sequence
     this.acceptedAt = performance.now()
   }
-}
-
-/**
- * Reduces a fingerprint to 10,000 values. Redis holds one shared object for each number below that, so the fingerprint
- * takes no memory there. In return one changed body in 10,000 goes unreported; none runs twice.
- */
-export function toStoredFingerprint(fingerprint: number): number {
-  return (fingerprint >>> 0) % 10_000
 }
 
 /** Stands in for the delivery of a finished entry, so that the event and its bytes are freed at once. perf: note 1. */

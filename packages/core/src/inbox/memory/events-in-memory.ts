@@ -14,7 +14,7 @@ import { RecordRetries } from '../record-retries.ts'
 import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
 import type { StoreLease } from '../store-lease.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
-import { type Ended, Entry, NO_DELIVERY, NOT_BEGUN, toStoredFingerprint } from './entry.ts'
+import { type Ended, Entry, NO_DELIVERY, NOT_BEGUN } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 import { LeaseRenewal } from './lease-renewal.ts'
 import type { MinuteCounts } from './minute-counts.ts'
@@ -40,8 +40,8 @@ const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'capacityBytes is
 const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the id store is full' }
 /** Its sender keeps an event that is acknowledged only after its handlers, which cannot begin. */
 const PAUSED: AcceptResult = { outcome: 'full', detail: 'handling is paused' }
-/** The inbox's own ids have no leases. */
-const OWN = { leaseMs: 0 }
+/** Results for an event that was handled before. */
+const ANSWERS = { completed: ACCEPT_RESULTS.duplicate, conflict: ACCEPT_RESULTS.conflict } as const
 /** Weight above which events are kept only as bytes, and parsed again before they run. */
 const PARSED_WEIGHT = 16_777_216
 /** Delay before the next try to begin an attempt whose lease could not be renewed. */
@@ -128,7 +128,7 @@ export class EventsInMemory {
     const full = this.#makeRoom(delivery, weight)
     if (full !== undefined) return this.#answerHandled(delivery) ?? full
     const kept = this.#weight > PARSED_WEIGHT ? { ...delivery, event: undefined } : delivery
-    const entry = new Entry(kept, this.#leases?.create(delivery.key), weight, this.#sequence++)
+    const entry = new Entry(kept, this.#leases?.create(delivery), weight, this.#sequence++)
     const refusal = this.#scheduler.reserve?.(entry)
     if (refusal !== undefined) return this.#answerHandled(delivery) ?? refusal
     this.#entries.set(entry.key, entry)
@@ -149,15 +149,20 @@ export class EventsInMemory {
 
   /** Looks up the id if there is no room to claim it. Only synchronous stores support this. */
   #answerHandled({ key, fingerprint }: Delivery): AcceptResult | undefined {
-    const handled = this.#store.handled(key)
-    if (handled === undefined) return undefined
-    return handled === toStoredFingerprint(fingerprint) ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
+    const handled = this.#store.handled(key, fingerprint)
+    return handled && ANSWERS[handled]
   }
 
   /** A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then. */
   #claim(entry: Entry): MaybePromise<AcceptResult> {
+    if (entry.lease === undefined) {
+      const handled = this.#answerHandled(entry.delivery)
+      if (handled === undefined) return this.#admit(entry)
+      this.#finish(entry)
+      return handled
+    }
     try {
-      const claim = entry.lease === undefined ? this.#store.claim(entry.key, '', OWN) : entry.lease.claim()
+      const claim = entry.lease.claim()
       if (!isPromise(claim)) return this.#answerClaim(entry, claim)
       return claim
         .then(known => this.#answerClaim(entry, known))
@@ -177,9 +182,8 @@ export class EventsInMemory {
     this.#finish(entry)
     switch (claim.outcome) {
       case 'completed':
-        return claim.fingerprint === entry.storedFingerprint
-          ? ACCEPT_RESULTS.duplicate
-          : ACCEPT_RESULTS.conflict
+      case 'conflict':
+        return ANSWERS[claim.outcome]
       case 'in_flight':
         return claim
       case 'full':
@@ -332,10 +336,11 @@ export class EventsInMemory {
     else void this.#completeLater(entry, remembered)
   }
 
-  #remember({ key, lease, storedFingerprint }: Entry): MaybePromise<boolean> {
-    const completion = { retentionMs: this.#policy.retentionMs, fingerprint: storedFingerprint }
+  #remember({ key, lease, delivery: { fingerprint } }: Entry): MaybePromise<boolean> {
+    const { retentionMs } = this.#policy
     try {
-      return lease === undefined ? this.#store.complete(key, '', completion) : lease.complete(completion)
+      if (lease !== undefined) return lease.complete(retentionMs)
+      return this.#store.complete(key, '', { retentionMs, fingerprint })
     } catch (error) {
       return Promise.reject(error)
     }

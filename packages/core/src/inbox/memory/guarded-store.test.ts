@@ -6,7 +6,7 @@ import { memoryStore } from './memory-store.ts'
 
 const never = () => new Promise<never>(() => {})
 const CALLS = {
-  claim: (store: DedupeStore) => store.claim('k', 't', { leaseMs: 1 }),
+  claim: (store: DedupeStore) => store.claim('k', 't', { leaseMs: 1, fingerprint: 1 }),
   extend: (store: DedupeStore) => store.extend('k', 't', 1),
   complete: (store: DedupeStore) => store.complete('k', 't', { retentionMs: 1, fingerprint: 1 }),
   release: (store: DedupeStore) => store.release('k', 't'),
@@ -82,7 +82,7 @@ describe('a claim that comes too late', () => {
   async function lateClaim(claim: Claim, release: DedupeStore['release'] & ReturnType<typeof vi.fn>) {
     let answer: (claim: Claim) => void = () => {}
     const { guarded: slow } = guard({ claim: () => new Promise(resolve => (answer = resolve)), release })
-    const rejected = expect(slow.claim('k', 't', { leaseMs: 1 })).rejects.toThrow()
+    const rejected = expect(slow.claim('k', 't', { leaseMs: 1, fingerprint: 1 })).rejects.toThrow()
     await vi.advanceTimersByTimeAsync(1000)
     await rejected
     answer(claim)
@@ -98,7 +98,7 @@ describe('a claim that comes too late', () => {
   it('is not released if another holder has it', async () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
-    await lateClaim({ outcome: 'completed', fingerprint: 5 }, release)
+    await lateClaim({ outcome: 'completed' }, release)
     expect(release).not.toHaveBeenCalled()
   })
 

@@ -10,8 +10,8 @@ import type {
   StoreNotice,
 } from '../dedupe-store.ts'
 
-/** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`. */
-export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'countsRuns' | 'extend'>>
+/** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`, which has no leases. */
+export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'countsRuns' | 'claim' | 'extend'>>
 
 const DEADLINE_MS = 1000
 /** Deadline of `start`, because a store may have to connect first. */
@@ -44,9 +44,9 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
     )
   }
 
-  handled(key: string): number | undefined {
+  handled(key: string, fingerprint: number): 'completed' | 'conflict' | undefined {
     try {
-      return this.#store.handled?.(key)
+      return this.#store.handled?.(key, fingerprint)
     } catch {
       return undefined
     }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { advance, deferred, of, settle, storeThat } from '../../../../../test/support/memory-inbox.ts'
 import { watch } from '../../../../../test/support/receiving.ts'
-import type { Claim } from '../dedupe-store.ts'
+import type { Claim, ClaimOptions } from '../dedupe-store.ts'
 import { memoryInbox } from './memory-inbox.ts'
 import { memoryStore } from './memory-store.ts'
 
@@ -43,7 +43,10 @@ describe('leases', () => {
     await advance(300_000)
     expect(store.extend).toHaveBeenCalledTimes(31)
     expect(
-      await store.inner.claim(store.claim.mock.calls[0]?.[0] as string, 'other', { leaseMs: 1 }),
+      await store.inner.claim(store.claim.mock.calls[0]?.[0] as string, 'other', {
+        leaseMs: 1,
+        fingerprint: 1,
+      }),
     ).toMatchObject({
       outcome: 'in_flight',
     })
@@ -62,7 +65,7 @@ describe('leases', () => {
     await other.send({ id: 'd' })
     const tokens = store.claim.mock.calls.map(([, token]) => token)
     expect(new Set(tokens).size).toBe(4)
-    expect(store.claim.mock.calls[0]?.[2]).toEqual({ leaseMs: 60_000 })
+    expect(store.claim.mock.calls[0]?.[2]).toEqual({ leaseMs: 60_000, fingerprint: expect.any(Number) })
   })
 
   it('taken by another process end the attempt, whose result does not count', async () => {
@@ -80,7 +83,7 @@ describe('leases', () => {
     await settle()
     const [key, token] = store.claim.mock.calls[0] as [string, string, unknown]
     void store.inner.release(key, token)
-    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000, fingerprint: 1 })
     await advance(20_000)
     expect(of(seen, 'lease_lost')).toEqual([
       { kind: 'lease_lost', id: 'evt_1', type: 'conversation.resolved', namespace: '' },
@@ -129,16 +132,16 @@ describe('leases', () => {
     }
     await advance(20_000)
     expect(of(seen, 'lease_lost')).toEqual([])
-    const [first, second] = store.claim.mock.calls as [string, string, unknown][]
+    const [first, second] = store.claim.mock.calls as [string, string, ClaimOptions][]
     expect(second?.[0]).toBe(first?.[0])
     expect(second?.[1]).not.toBe(first?.[1])
-    expect(await fresh.claim(first?.[0] as string, 'other', { leaseMs: 1 })).toMatchObject({
+    expect(await fresh.claim(first?.[0] as string, 'other', first![2])).toMatchObject({
       outcome: 'in_flight',
     })
     gate.resolve()
     await settle()
     expect(store.complete.mock.calls[0]?.[1]).toBe(second?.[1])
-    expect(await fresh.claim(first?.[0] as string, 'other', { leaseMs: 1 })).toMatchObject({
+    expect(await fresh.claim(first?.[0] as string, 'other', first![2])).toMatchObject({
       outcome: 'completed',
     })
   })
@@ -164,8 +167,8 @@ describe('leases', () => {
     expect(of(seen, 'store_down')).toMatchObject([{ operation: 'claim' }])
     expect(of(seen, 'lease_lost')).toEqual([])
     expect(handler).toHaveBeenCalledTimes(2)
-    const key = store.claim.mock.calls[0]?.[0] as string
-    expect(await fresh.claim(key, 'other', { leaseMs: 1 })).toMatchObject({ outcome: 'completed' })
+    const [key, , claim] = store.claim.mock.calls[0] as [string, string, ClaimOptions]
+    expect(await fresh.claim(key, 'other', claim)).toEqual({ outcome: 'completed' })
   })
 
   it('are taken again by the next round if the store had no room in this one', async () => {
@@ -320,7 +323,7 @@ describe('a handler begins only under a lease that is known to hold', () => {
     const { store, gate, begun, seen } = await waiting()
     const [key, token] = store.claim.mock.calls[1] as [string, string, unknown]
     void store.inner.release(key, token)
-    void store.inner.claim(key, 'another process', { leaseMs: 600_000 })
+    void store.inner.claim(key, 'another process', { leaseMs: 600_000, fingerprint: 1 })
     vi.setSystemTime(Date.now() + 30_001)
     gate.resolve()
     await settle()

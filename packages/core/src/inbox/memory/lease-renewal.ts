@@ -1,5 +1,6 @@
 import { letProcessEnd } from '../../lib/let-process-end.ts'
 import { createTokens } from '../../lib/tokens.ts'
+import type { Delivery } from '../delivery.ts'
 import { StoreLease } from '../store-lease.ts'
 import type { Entry } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
@@ -34,9 +35,9 @@ export class LeaseRenewal {
   }
 
   /** Creates the lease of a new entry. Its claim must follow at once. */
-  create(key: string): StoreLease {
+  create({ key, fingerprint }: Delivery): StoreLease {
     const { store, leaseMs } = this.#parts
-    return new StoreLease({ store, key, leaseMs, newToken: this.#newToken })
+    return new StoreLease({ store, key, fingerprint, leaseMs, newToken: this.#newToken })
   }
 
   /** Schedules the renewal of a new lease, taken at the given monotonic time. */

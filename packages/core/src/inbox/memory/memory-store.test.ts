@@ -5,8 +5,8 @@ import { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 
 const KEEP = { retentionMs: 60_000, fingerprint: 7 }
 const KEEP_LONG = { ...KEEP, retentionMs: 600_000 }
-const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000) =>
-  store.claim(key, token, { leaseMs })
+const claim = (store: DedupeStore, key: string, token: string, leaseMs = 1000, fingerprint = 7) =>
+  store.claim(key, token, { leaseMs, fingerprint })
 
 /** Starts a store, and collects its reports. */
 function reporting(options: MemoryStoreOptions) {
@@ -97,8 +97,9 @@ describe('complete', () => {
     void claim(store, 'k', 'a')
     const started = performance.now()
     expect(store.complete('k', 'a', { retentionMs: 300, fingerprint: 7 })).toBe(true)
-    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 7 })
-    expect(claim(store, 'k', 'a')).toEqual({ outcome: 'completed', fingerprint: 7 })
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed' })
+    expect(claim(store, 'k', 'a')).toEqual({ outcome: 'completed' })
+    expect(claim(store, 'k', 'a', 1000, 8)).toEqual({ outcome: 'conflict' })
     await vi.waitFor(() => expect(claim(store, 'k', 'b')).toEqual({ outcome: 'claimed' }), {
       timeout: 10_000,
     })
@@ -108,7 +109,8 @@ describe('complete', () => {
   it('remembers a fingerprint of zero', () => {
     const store = memoryStore()
     void store.complete('k', 'a', { retentionMs: 1000, fingerprint: 0 })
-    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'completed', fingerprint: 0 })
+    expect(claim(store, 'k', 'b', 1000, 0)).toEqual({ outcome: 'completed' })
+    expect(claim(store, 'k', 'b')).toEqual({ outcome: 'conflict' })
   })
 
   it('remembers an event whose lease had expired', () => {

@@ -1,5 +1,5 @@
 import { refuseNull, refuseUnknownNames, wholeNumber } from '../../lib/check-option.ts'
-import type { DedupeStore, RunCount } from '../dedupe-store.ts'
+import type { Claim, DedupeStore, RunCount } from '../dedupe-store.ts'
 import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 
 /** Options of {@link memoryStore}. */
@@ -32,22 +32,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
 
   return {
     countsRuns: true,
-    claim(key, token, { leaseMs, countForMs }) {
+    claim(key, token, { leaseMs, fingerprint, countForMs }) {
       const lease = liveLease(leases, key)
       if (lease !== undefined && lease.token !== token)
         return { outcome: 'in_flight', retryAfterMs: lease.expiresAt - performance.now() }
-      const claim = ids.claim(key)
-      if (claim.outcome === 'completed') return claim
+      const handled = ids.handled(key, fingerprint)
+      if (handled !== undefined) return { outcome: handled }
       if (lease === undefined && leases.size >= maxClaims) deleteExpired(leases)
       if (lease === undefined && leases.size >= maxClaims) return { outcome: 'full' }
       leases.set(key, { token, expiresAt: performance.now() + leaseMs })
       if (countForMs === undefined) {
         runs.forget(key)
-        return claim
+        return CLAIMED
       }
       return { outcome: 'claimed', runs: runs.begin(key, lease !== undefined, leaseMs + countForMs) }
     },
-    handled: key => ids.handled(key),
+    handled: (key, fingerprint) => ids.handled(key, fingerprint),
     extend(key, token, leaseMs) {
       const lease = liveLease(leases, key)
       if (lease?.token !== token) return false
@@ -71,6 +71,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
     start: report => ids.start(report),
   }
 }
+
+const CLAIMED: Claim = { outcome: 'claimed' }
 
 interface Lease {
   readonly token: string

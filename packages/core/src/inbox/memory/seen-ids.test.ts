@@ -16,19 +16,22 @@ function remember(ids: SeenIds, key: string, fingerprint = 0): void {
 it('keeps the latest fingerprint of each id', () => {
   const ids = new SeenIds(10)
   for (const [i, key] of KEYS.entries()) remember(ids, key, i)
-  expect(KEYS.map(key => ids.handled(key))).toEqual([0, 1, 2])
+  const handled = (...fingerprints: number[]) => KEYS.map((key, i) => ids.handled(key, fingerprints[i]!))
+  expect(handled(0, 1, 2)).toEqual(['completed', 'completed', 'completed'])
+  expect(handled(1, 2, 0)).toEqual(['conflict', 'conflict', 'conflict'])
   expect(ids.forget('evt_a')).toBe(true)
-  expect(KEYS.map(key => ids.handled(key))).toEqual([undefined, 1, 2])
+  expect(handled(0, 1, 2)).toEqual([undefined, 'completed', 'completed'])
   remember(ids, 'evt_a', 3)
   remember(ids, 'evt_b', 4)
-  expect([...KEYS, 'evt_d'].map(key => ids.handled(key))).toEqual([3, 4, 2, undefined])
+  expect(handled(3, 4, 2)).toEqual(['completed', 'completed', 'completed'])
+  expect(ids.handled('evt_d', 0)).toBeUndefined()
 })
 
 it('forgets only the oldest id if there is one too many', () => {
   const ids = new SeenIds(3)
   for (const key of [...KEYS, 'evt_1']) remember(ids, key)
-  expect([...KEYS, 'evt_1'].map(key => ids.claim(key).outcome)).toEqual([
-    'claimed',
+  expect([...KEYS, 'evt_1'].map(key => ids.handled(key, 0))).toEqual([
+    undefined,
     'completed',
     'completed',
     'completed',
@@ -38,11 +41,10 @@ it('forgets only the oldest id if there is one too many', () => {
 it('forgets in the order of arrival, however often an id is looked up', () => {
   const ids = new SeenIds(3)
   for (const key of KEYS) remember(ids, key)
-  expect(ids.handled('evt_a')).toBe(0)
-  expect(ids.claim('evt_a').outcome).toBe('completed')
+  expect(ids.handled('evt_a', 0)).toBe('completed')
   remember(ids, 'evt_1')
-  expect(ids.handled('evt_a')).toBeUndefined()
-  expect(ids.handled('evt_b')).toBe(0)
+  expect(ids.handled('evt_a', 0)).toBeUndefined()
+  expect(ids.handled('evt_b', 0)).toBe('completed')
 })
 
 it('reports nothing if new ids evict expired ones', () => {
@@ -54,7 +56,7 @@ it('reports nothing if new ids evict expired ones', () => {
   vi.advanceTimersByTime(LONG_MS)
   for (let i = 0; i < 10_000; i++) remember(ids, `new_${i}`)
   expect(reported).toEqual([])
-  expect(ids.handled('new_0')).toBe(0)
+  expect(ids.handled('new_0', 0)).toBe('completed')
   remember(ids, 'one_too_many')
   expect(reported.map(({ code }) => code)).toEqual(['ids_evicted'])
 })
@@ -63,7 +65,7 @@ it('sets no timer', () => {
   vi.useFakeTimers()
   const ids = new SeenIds(2)
   for (const key of KEYS) remember(ids, key)
-  ids.handled('evt_b')
+  ids.handled('evt_b', 0)
   ids.forget('evt_b')
   expect(vi.getTimerCount()).toBe(0)
 })
@@ -73,7 +75,7 @@ it('forgets an expired id, and has no id to forget then', () => {
   const ids = new SeenIds(3)
   remember(ids, 'evt_a')
   vi.advanceTimersByTime(LONG_MS)
-  expect(ids.handled('evt_a')).toBeUndefined()
+  expect(ids.handled('evt_a', 0)).toBeUndefined()
   expect(ids.forget('evt_a')).toBe(false)
 })
 
@@ -96,7 +98,7 @@ it('remembers the same ids as a plain list of the newest', () => {
       remember(ids, key)
       newest = [...others, key].slice(-8)
     }
-    expect(keys.filter(one => ids.handled(one) !== undefined)).toEqual(
+    expect(keys.filter(one => ids.handled(one, 0) !== undefined)).toEqual(
       keys.filter(one => newest.includes(one)),
     )
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
-import type { Claim, CompleteOptions, StoreNotice } from '../dedupe-store.ts'
+import type { CompleteOptions, StoreNotice } from '../dedupe-store.ts'
 import type { InboxStore } from './guarded-store.ts'
 
 /**
@@ -9,7 +9,6 @@ import type { InboxStore } from './guarded-store.ts'
  */
 export const MAX_ENTRIES: number = 2 ** 23
 export const DEFAULT_ENTRIES: number = 1_000_000
-const CLAIMED: Claim = { outcome: 'claimed' }
 /** Monotonic milliseconds, never 0, which `lru-cache` treats as unset. */
 const perf = { now: (): number => performance.now() + 1 }
 
@@ -41,16 +40,13 @@ export class SeenIds implements InboxStore {
     })
   }
 
-  claim(key: string): Claim {
-    const fingerprint = this.handled(key)
-    return fingerprint === undefined ? CLAIMED : { outcome: 'completed', fingerprint }
-  }
-
   /**
-   * Returns the fingerprint of a remembered id. Reading does not postpone its eviction: ids leave in order of arrival.
+   * Returns whether an id is remembered, with this body or another. Reading does not postpone its eviction: ids leave in
+   * order of arrival.
    */
-  handled(key: string): number | undefined {
-    return this.#isLive(key) ? this.#ids.peek(key) : undefined
+  handled(key: string, fingerprint: number): 'completed' | 'conflict' | undefined {
+    if (!this.#isLive(key)) return undefined
+    return this.#ids.peek(key) === fingerprint ? 'completed' : 'conflict'
   }
 
   /** Remembers an id from now on. A full set evicts its oldest id. */

@@ -9,7 +9,6 @@ import { type CrashDecision, crashPolicy } from '../crash-policy.ts'
 import type { Claim, RunCount } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
-import { toStoredFingerprint } from '../memory/entry.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
 import { RecordRetries } from '../record-retries.ts'
 import { StoreLease } from '../store-lease.ts'
@@ -125,7 +124,7 @@ export class PushConsumer {
     { deliveries }: PushMessage,
   ): Promise<PushOutcome> {
     const { delivery } = envelope
-    const lease = this.#leaseOf(delivery.key, store)
+    const lease = this.#leaseOf(delivery, store)
     const claim = await claimOf(lease)
     if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
     const { runs = NO_RUNS } = claim
@@ -148,9 +147,10 @@ export class PushConsumer {
     return this.#again({ ...envelope, attempts: ended }, this.#delayAfter(result, attempt))
   }
 
-  #leaseOf(key: string, store: GuardedStore): StoreLease {
+  #leaseOf({ key, fingerprint }: Pick<Delivery, 'key' | 'fingerprint'>, store: GuardedStore): StoreLease {
     const { leaseMs } = this.#parts
-    return new StoreLease({ store, key, leaseMs, newToken: this.#newToken, countForMs: COUNT_FOR_MS })
+    const parts = { store, key, fingerprint, leaseMs, newToken: this.#newToken, countForMs: COUNT_FOR_MS }
+    return new StoreLease(parts)
   }
 
   /** Runs an attempt, and renews its lease at a third of its duration meanwhile. */
@@ -180,8 +180,9 @@ export class PushConsumer {
   ): PushOutcome | Promise<PushOutcome> {
     const { delivery } = envelope
     switch (claim?.outcome) {
-      case 'completed': {
-        const conflict = claim.fingerprint !== toStoredFingerprint(delivery.fingerprint)
+      case 'completed':
+      case 'conflict': {
+        const conflict = claim.outcome === 'conflict'
         if (conflict) this.#conflicted('', delivery.id)
         this.#parts.policy.observe({
           kind: 'duplicate',
@@ -210,13 +211,9 @@ export class PushConsumer {
   /** Retries until the id is remembered: until then, only the lease keeps a redelivery from running again. */
   async #complete(delivery: Delivery, lease: StoreLease): Promise<PushOutcome> {
     const { policy } = this.#parts
-    const completion = {
-      retentionMs: policy.retentionMs,
-      fingerprint: toStoredFingerprint(delivery.fingerprint),
-    }
     for (let failures = 1; ; failures++) {
       try {
-        const isOurs = await lease.complete(completion)
+        const isOurs = await lease.complete(policy.retentionMs)
         lease.end()
         if (!isOurs) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
         return DONE
@@ -307,7 +304,8 @@ export class PushConsumer {
   /** Returns whether another process is to try to read a message. The store counts those that could not. */
   async #mayGoBack(id: string, store: GuardedStore): Promise<boolean> {
     const key = await platform.hashText(`message:${id}`)
-    const lease = this.#leaseOf(key, store)
+    // Never completed, so no body is compared.
+    const lease = this.#leaseOf({ key, fingerprint: 0 }, store)
     const claim = await claimOf(lease)
     if (claim?.outcome !== 'claimed') return true
     const read = (claim.runs?.attempts ?? 0) + 1

@@ -215,7 +215,7 @@ describe('a process that died', () => {
   async function die(store: DedupeStore, { message }: Published, times = 1) {
     const { delivery } = readEnvelope(message) as { delivery: { key: string } }
     for (let time = 0; time < times; time++) {
-      await store.claim(delivery.key, `dead-${time}`, { leaseMs: 1, countForMs: 60_000 })
+      await store.claim(delivery.key, `dead-${time}`, { leaseMs: 1, fingerprint: 0, countForMs: 60_000 })
       await new Promise(resolve => setTimeout(resolve, 3))
     }
   }
@@ -335,7 +335,7 @@ describe('a claim', () => {
     const { send, consume, published, attempts } = setup({}, { store })
     await send()
     const { delivery } = readEnvelope(published[0]!.message) as { delivery: { key: string } }
-    await store.claim(delivery.key, 'another', { leaseMs: 20_000 })
+    await store.claim(delivery.key, 'another', { leaseMs: 20_000, fingerprint: 1 })
     expect(await consume(0)).toEqual({ outcome: 'done' })
     expect(attempts).toEqual([])
     expect(readEnvelope(published[1]!.message)).toMatchObject({ attempts: 0 })
@@ -361,7 +361,7 @@ describe('a claim', () => {
       const { delivery } = readEnvelope(published[0]!.message) as { delivery: { key: string } }
       const consuming = consume(0)
       await vi.advanceTimersByTimeAsync(10_000)
-      expect(await store.claim(delivery.key, 'another', { leaseMs: 1 })).toMatchObject({
+      expect(await store.claim(delivery.key, 'another', { leaseMs: 1, fingerprint: 1 })).toMatchObject({
         outcome: 'in_flight',
       })
       vi.spyOn(store, 'extend').mockReturnValue(false)
