@@ -3,7 +3,6 @@
  *
  * @module
  */
-export { chooseDriver } from './storage/driver/choose-driver.ts'
 export type { SqliteDatabase, SqliteStatement, SqlValue } from './storage/driver/database.ts'
-export type { OpenFile } from './storage/driver/driver.ts'
+export { chooseDriver, type OpenFile } from './storage/driver/driver.ts'
 export { sqliteCode } from './storage/driver/sqlite-errors.ts'

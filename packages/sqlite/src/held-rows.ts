@@ -12,12 +12,8 @@ export interface HeldRow {
   readonly sentAt: Moment
   /** The run of its ordering key, if other rows waited behind it. */
   readonly run: KeyRun | undefined
-  /** Previous row of that run, until its result is recorded: this row gets its lease with that result. */
-  before: HeldRow | undefined
-  /** Next row of that run, once it has begun. */
-  after: HeldRow | undefined
-  /** Resolves to whether the result was recorded. Set once the handlers have ended. */
-  recorded: Promise<boolean> | undefined
+  /** Resolves to whether the row got its lease, with the result of the row before it. Unset once it has it. */
+  leased: Promise<boolean> | undefined
   /** True once handlers may have begun. */
   hasBegun: boolean
   /** True once the handlers have ended: the slot is free. */

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import { KeyRuns } from './key-runs.ts'
-import { READ_AHEAD_MS, type RowsBehind } from './protocol/batch-result.ts'
+import type { RowsBehind } from './protocol/batch-result.ts'
 import { monotonicMs } from './protocol/monotonic-ms.ts'
 
+const READ_AHEAD_MS = 100
 const ORDER_KEY = Buffer.from('cnv_1').toString('hex').toUpperCase()
 
-function behind(orders: readonly number[], ageMs = 0): RowsBehind {
+function behind(orders: readonly number[], readMsAgo = 0): RowsBehind {
   const rows = orders.map((orderAt, index) => {
     const id = `evt_${orderAt}`
     const event = {
@@ -19,7 +20,7 @@ function behind(orders: readonly number[], ageMs = 0): RowsBehind {
     }
     return { seq: index, token: `token${index}`, attempt: 1, orderAt, event }
   })
-  return { orderKey: ORDER_KEY, readAt: monotonicMs() - ageMs, rows }
+  return { orderKey: ORDER_KEY, beginBefore: monotonicMs() + READ_AHEAD_MS - readMsAgo, rows }
 }
 
 function rest(runs: KeyRuns, run: ReturnType<KeyRuns['start']>): number[] {
@@ -31,14 +32,14 @@ function rest(runs: KeyRuns, run: ReturnType<KeyRuns['start']>): number[] {
 it('drops events younger than an arrival of their key, but of no other key', () => {
   const runs = new KeyRuns()
   const run = runs.start(behind([10, 20, 20, 30]), [])
-  runs.giveWayTo({ key: 'cnv_2', createdAt: 1 })
-  runs.giveWayTo({ key: 'cnv_1', createdAt: 20 })
+  runs.giveWayTo({ order: { key: 'cnv_2', createdAt: 1 } })
+  runs.giveWayTo({ order: { key: 'cnv_1', createdAt: 20 } })
   expect(rest(runs, run)).toEqual([10, 20, 20])
 })
 
 it('drops events younger than an arrival that is under way when the run starts', () => {
   const runs = new KeyRuns()
-  const underWay = [{ key: 'cnv_1', createdAt: 15 }]
+  const underWay = [{}, { order: { key: 'cnv_1', createdAt: 15 } }]
   expect(rest(runs, runs.start(behind([10, 20]), underWay))).toEqual([10])
 })
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
-import type { SerialOrder } from '@ackhook/core'
-import { storedOrderAt, storedOrderKey } from './engine/pack.ts'
-import { READ_AHEAD_MS, type RowBehind, type RowsBehind } from './protocol/batch-result.ts'
+import type { Delivery, SerialOrder } from '@ackhook/core'
+import { storedOrder } from './protocol/batch.ts'
+import type { RowBehind, RowsBehind } from './protocol/batch-result.ts'
 import { monotonicMs } from './protocol/monotonic-ms.ts'
 
 /** Longest time one key may hold a slot. */
@@ -33,11 +33,10 @@ export class KeyRuns {
   }
 
   /** Starts a run behind a taken row. `underWay`: arrivals that may not have been stored when the row was read. */
-  start({ orderKey, readAt, rows }: RowsBehind, underWay: readonly SerialOrder[]): KeyRun {
-    const now = monotonicMs()
-    const endsAt = Math.min(now + MAX_RUN_MS, readAt + READ_AHEAD_MS)
+  start({ orderKey, beginBefore, rows }: RowsBehind, underWay: readonly Pick<Delivery, 'order'>[]): KeyRun {
+    const endsAt = Math.min(monotonicMs() + MAX_RUN_MS, beginBefore)
     const run = { orderKey, endsAt, rows: this.#redrives > 0 ? [] : [...rows], begun: 0 }
-    for (const order of underWay) dropYounger(run, order)
+    for (const { order } of underWay) if (order !== undefined) dropYounger(run, order)
     this.#runs.push(run)
     return run
   }
@@ -61,8 +60,8 @@ export class KeyRuns {
   }
 
   /** Called for every arrival, before it is stored: younger events must not begin before it. */
-  giveWayTo(order: SerialOrder): void {
-    if (this.#runs.length === 0) return
+  giveWayTo({ order }: Pick<Delivery, 'order'>): void {
+    if (order === undefined || this.#runs.length === 0) return
     for (const run of this.#runs) dropYounger(run, order)
   }
 
@@ -79,11 +78,7 @@ export class KeyRuns {
 }
 
 function dropYounger({ orderKey, rows }: KeyRun, order: SerialOrder): void {
-  const orderAt = storedOrderAt(order)
-  const index = rows.findIndex(row => row.orderAt > orderAt)
-  if (index >= 0 && isSameKey(orderKey, order)) rows.length = index
-}
-
-function isSameKey(orderKey: string, order: SerialOrder): boolean {
-  return Buffer.from(storedOrderKey(order)).toString('hex') === orderKey.toLowerCase()
+  const { key, createdAt } = storedOrder(order)
+  const index = rows.findIndex(row => row.orderAt > createdAt)
+  if (index >= 0 && Buffer.from(key).toString('hex') === orderKey.toLowerCase()) rows.length = index
 }

@@ -9,42 +9,29 @@ import {
 } from '@ackhook/core'
 import { redriveCommand, resumeCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
-  ABORT,
   type AcceptResult,
-  type Attempt,
-  type AttemptResult,
   type BrowsedEvent,
   type BrowseQuery,
-  createAttempt,
   type DeadLetterStore,
-  eventRef,
-  LeaseTime,
   type MinuteCount,
-  type Moment,
-  momentNow,
   PauseLog,
   type PresenceStore,
   type PresenceView,
   type ProcessEvent,
   type ProcessingPolicy,
   pausedType,
-  RecordRetries,
   type RetryPolicy,
   settlesWithin,
 } from '@ackhook/core/spi'
+import { Attempts } from './attempts.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { Batcher } from './engine/batcher.ts'
 import type { Engine } from './engine/engine.ts'
 import { LocalEngine } from './engine/local-engine.ts'
 import { ThreadEngine } from './engine/thread-engine.ts'
-import { type HeldRow, HeldRows } from './held-rows.ts'
-import { type KeyRun, KeyRuns } from './key-runs.ts'
-import { startLeaseCheck } from './lease-check.ts'
+import { KeyRuns } from './key-runs.ts'
 import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
 import { BROWSING, browse } from './pages.ts'
-import type { Lease, Settlement } from './protocol/batch.ts'
-import type { TakenRow } from './protocol/batch-result.ts'
-import { settlementOf } from './settlement-of.ts'
 import { Turns } from './turns.ts'
 
 /** 8 attempts: 5 s, 25 s, 2 min, 10 min, 52 min, 4 h and 12 h apart, less the random part: 9 to 17 h in all. */
@@ -88,9 +75,8 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
 
 /** Parts that are known only once processing starts. */
 interface Started {
-  readonly work: ProcessEvent
   readonly policy: ProcessingPolicy
-  readonly leaseCheck: { stop(): void }
+  readonly attempts: Attempts
 }
 
 class SqliteInbox {
@@ -101,10 +87,6 @@ class SqliteInbox {
   readonly #options: ResolvedSqliteOptions
   readonly #engine: Engine
   readonly #batcher: Batcher
-  /** Rows that run here, or whose result is being recorded. */
-  readonly #held = new HeldRows()
-  /** Number of held rows that occupy a slot: their handlers have not ended. */
-  #active = 0
   readonly #runs = new KeyRuns()
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
@@ -112,7 +94,6 @@ class SqliteInbox {
   /** As last read, also before the start. */
   #pauses: readonly PausedHandling[] = []
   #closing: Promise<DrainReport> | undefined
-  readonly #recordRetries = new RecordRetries()
   #pollTimer: ReturnType<typeof setTimeout> | undefined
   /** Called once no row is held and no batch waits for the engine. */
   #onIdle: (() => void) | undefined
@@ -126,9 +107,11 @@ class SqliteInbox {
       'path' in source ? new ThreadEngine(source.path, create) : new LocalEngine(source.database, create)
     this.#batcher = new Batcher({
       engine: this.#engine,
-      freeSlots: requested => this.#freeSlots(requested),
-      readAhead: () => this.#runs.readAhead,
-      onRow: (row, arrived, sentAt) => this.#take(row, arrived, sentAt),
+      limits: requested => ({
+        take: this.#started?.attempts.freeSlots(requested) ?? 0,
+        readAhead: this.#runs.readAhead,
+      }),
+      onRow: (row, arrived, sentAt) => this.#started?.attempts.take(row, arrived, sentAt),
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
       onPauses: paused => this.#seePauses(paused),
@@ -163,11 +146,11 @@ class SqliteInbox {
     await this.#engine.open()
     this.#reportUpgrade(policy)
     await shareHandlers(this.board, policy)
-    // If closed meanwhile, nothing would stop the lease check.
+    // If closed meanwhile, nothing would stop the checks of leases.
     if (this.#closing !== undefined) throw closedError()
-    const onLost = (held: HeldRow): void => this.#lose(held)
-    const leaseCheck = startLeaseCheck({ held: this.#held, leaseMs, batcher: this.#batcher, onLost })
-    this.#started = { work, policy, leaseCheck }
+    const [batcher, runs] = [this.#batcher, this.#runs]
+    const onEnd = (): void => this.#checkIdle()
+    this.#started = { policy, attempts: new Attempts({ batcher, runs, leaseMs, work, policy, onEnd }) }
     this.#pauseLog = this.#createPauseLog(policy)
     this.#pauseLog.see(this.#pauses)
     this.#batcher.flushNow()
@@ -198,169 +181,8 @@ class SqliteInbox {
 
   accept(delivery: Delivery): Promise<AcceptResult> {
     if (this.#closing !== undefined) return Promise.resolve(CLOSED)
-    if (delivery.order !== undefined) this.#runs.giveWayTo(delivery.order)
+    this.#runs.giveWayTo(delivery)
     return this.#batcher.accept(delivery)
-  }
-
-  /** Returns the number of rows that may be taken in addition to those already `requested`. */
-  #freeSlots(requested: number): number {
-    if (this.#started === undefined || this.#closing !== undefined) return 0
-    return this.#started.policy.concurrency - this.#active - requested
-  }
-
-  /** `arrived`: the delivery, if this process has just stored the row. */
-  #take(row: TakenRow, arrived: Delivery | undefined, sentAt: Moment): void {
-    const delivery = arrived ?? row.event
-    if (this.#started === undefined || this.#closing !== undefined || delivery === undefined) {
-      void this.#release(row, { begun: false })
-      return
-    }
-    const { behind } = row
-    const run = behind && this.#runs.start(behind, this.#batcher.ordersUnderWay())
-    this.#begin(row, delivery, createAttempt(row.attempt, row.decision, row.mark), sentAt, run)
-  }
-
-  #begin(
-    { seq, token }: Lease,
-    delivery: HeldRow['delivery'],
-    attempt: Attempt,
-    sentAt: Moment,
-    run: KeyRun | undefined,
-  ): HeldRow {
-    const held: HeldRow = {
-      row: { seq, token },
-      delivery,
-      attempt,
-      sentAt,
-      run,
-      before: undefined,
-      after: undefined,
-      recorded: undefined,
-      hasBegun: false,
-      hasEnded: false,
-      place: -1,
-    }
-    this.#held.add(held)
-    this.#active++
-    // Starts after the replies of this turn: work must not delay an acknowledgement.
-    setImmediate(() => void this.#run(held))
-    return held
-  }
-
-  async #run(held: HeldRow): Promise<void> {
-    // A handler begins only under a lease that is known to hold: after a stall, it is renewed first.
-    if (this.#isPastHalf(held.sentAt) && !(await this.#renewed(held))) {
-      if (held.run !== undefined) this.#runs.end(held.run)
-      return
-    }
-    held.hasBegun = true
-    const result = await this.#running().work(held.delivery, held.attempt)
-    // Lost, or released by the drain.
-    if (!this.#held.has(held)) {
-      if (held.run !== undefined) this.#runs.end(held.run)
-      return
-    }
-    if (held.run !== undefined) this.#continueRun(held, held.run, result)
-    this.#freeSlot(held)
-    held.recorded = this.#settle(held, result)
-    const isRecorded = await held.recorded
-    if (isRecorded && held.after !== undefined) held.after.before = undefined
-    held.after = undefined
-    this.#held.remove(held)
-    this.#checkIdle()
-  }
-
-  /** Returns whether the lease was renewed. Otherwise the row is lost, or given back as it was. */
-  async #renewed(held: HeldRow): Promise<boolean> {
-    // The row gets its lease with the previous row's result.
-    await held.before?.recorded
-    const sentAt = momentNow()
-    const query = { kind: 'renew', lease: held.row, leaseMs: this.#options.leaseMs } as const
-    const isHeld = await this.#batcher.query(query).catch(() => undefined)
-    // Given back by the drain meanwhile.
-    if (!this.#held.has(held)) return false
-    if (isHeld === true && !this.#isPastHalf(sentAt)) return true
-    if (isHeld === false) this.#lose(held)
-    else {
-      this.#held.remove(held)
-      this.#freeSlot(held)
-      void this.#release(held.row, { begun: false })
-    }
-    return false
-  }
-
-  #isPastHalf(sentAt: Moment): boolean {
-    return new LeaseTime(this.#options.leaseMs, sentAt).isPastHalf()
-  }
-
-  /** Begins the key's next event before this one's result is on disk. The next event gets its lease with that result. */
-  #continueRun(held: HeldRow, run: KeyRun, { outcome }: AttemptResult): void {
-    const mayGoOn = outcome === 'completed' && this.#closing === undefined
-    const next = mayGoOn ? this.#runs.next(run) : undefined
-    if (next === undefined) {
-      this.#runs.end(run)
-      // Other rows may wait behind this one.
-      this.#batcher.flushNow()
-      return
-    }
-    held.after = this.#begin(next, next.event, createAttempt(next.attempt), held.sentAt, run)
-    held.after.before = held
-  }
-
-  #freeSlot(held: HeldRow): void {
-    if (held.hasEnded) return
-    held.hasEnded = true
-    this.#active--
-    // Events of its group may wait for this slot although others are free.
-    if (this.#started?.policy.groups === undefined) this.#batcher.flushSoon()
-    else this.#batcher.flushNow()
-  }
-
-  /**
-   * Records a result, and tries again while the file cannot be written, until the drain's deadline. Returns whether it
-   * was recorded. Otherwise the row is lost, or left until its lease expires.
-   */
-  async #settle(held: HeldRow, result: AttemptResult): Promise<boolean> {
-    const { policy } = this.#running()
-    const settlement = settlementOf(held.row, result, policy, held.after?.row)
-    for (let failures = 1; this.#held.has(held); failures++) {
-      const { before } = held
-      try {
-        if (await this.#batcher.settle(settlement)) return true
-        // The row has no lease before the previous row's result is recorded: tries again after that.
-        if (before !== undefined && (await before.recorded)) continue
-        this.#lose(held)
-        return false
-      } catch (error) {
-        policy.observe({ kind: 'store_down', operation: 'settle', error })
-        // The row gets its lease with the previous row's result, which is tried again too.
-        const mayBeLeased = before !== undefined && (await before.recorded)
-        if (!mayBeLeased && !(await this.#recordRetries.next(failures))) {
-          const kind = settlement.kind === 'complete' ? 'completion_lost' : 'failure_lost'
-          policy.observe({ kind, ...eventRef(held.delivery), error })
-          return false
-        }
-      }
-    }
-    return false
-  }
-
-  /** Gives up an event that another process has taken: its result here no longer counts. */
-  #lose(held: HeldRow): void {
-    if (!this.#held.remove(held)) return
-    this.#running().policy.observe({ kind: 'lease_lost', ...eventRef(held.delivery) })
-    held.attempt.abort(ABORT.leaseLost())
-    this.#freeSlot(held)
-    // The next row would have got its lease with this one's result.
-    if (held.after !== undefined) this.#lose(held.after)
-    this.#checkIdle()
-  }
-
-  /** Gives a row back. Tries once: if that fails, the lease expires. */
-  async #release({ seq, token }: Lease, { begun }: { readonly begun: boolean }): Promise<void> {
-    const settlement: Settlement = { kind: 'release', seq, token, begun }
-    await this.#batcher.settle(settlement).catch(() => false)
-    this.#checkIdle()
   }
 
   /** Observes each outage once, not at every poll: if no event arrives, nothing else shows it. */
@@ -389,24 +211,15 @@ class SqliteInbox {
 
   async #close(timeoutMs: number): Promise<DrainReport> {
     clearTimeout(this.#pollTimer)
-    this.#recordRetries.drain(timeoutMs)
+    const attempts = this.#started?.attempts
+    attempts?.drain(timeoutMs)
     await this.#idleWithin(timeoutMs)
-    this.#giveBack()
+    attempts?.giveBack()
     await this.#idleWithin(LAST_RESULTS_MS)
-    this.#started?.leaseCheck.stop()
+    attempts?.stop()
     await this.#engine.close()
     // Every accepted event is in the file.
     return { lost: 0 }
-  }
-
-  #giveBack(): void {
-    for (const held of this.#held.all()) {
-      // Leaves rows whose handlers have ended: the last try to record their results is under way.
-      if (held.hasEnded) continue
-      this.#held.remove(held)
-      held.attempt.abort(ABORT.drained())
-      void this.#release(held.row, { begun: held.hasBegun })
-    }
   }
 
   async #idleWithin(timeoutMs: number): Promise<void> {
@@ -423,7 +236,7 @@ class SqliteInbox {
   }
 
   get #isIdle(): boolean {
-    return this.#held.size === 0 && !this.#batcher.isBusy
+    return !this.#started?.attempts.size && !this.#batcher.isBusy
   }
 
   async #setPause(kind: 'pause' | 'resume', type: string | undefined): Promise<boolean> {
@@ -447,11 +260,6 @@ class SqliteInbox {
 
   throughput(): Promise<readonly MinuteCount[]> {
     return this.#batcher.query({ kind: 'throughput' }) as Promise<readonly MinuteCount[]>
-  }
-
-  #running(): Started {
-    if (this.#started === undefined) throw new Error('start() must come before the first event')
-    return this.#started
   }
 }
 

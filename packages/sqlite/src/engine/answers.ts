@@ -1,15 +1,7 @@
 import { ACCEPT_RESULTS, type AcceptResult } from '@ackhook/core/spi'
-import {
-  type Admission,
-  type BatchResult,
-  type QueryResult,
-  READ_AHEAD_MS,
-} from '../protocol/batch-result.ts'
+import type { Admission, BatchResult, QueryResult } from '../protocol/batch-result.ts'
 import { type Fault, isFault } from '../protocol/fault.ts'
 import type { Pending, PendingBatch } from './pending-batch.ts'
-
-/** Delay of an overtaking event's reply. Once it is sent, no younger event of the key begins, even if read ahead. */
-const OVERTAKING_MS = READ_AHEAD_MS + 10
 
 type ToError = (fault: Fault) => Error
 
@@ -19,9 +11,9 @@ export function answer(batch: PendingBatch, result: BatchResult, toError: ToErro
   answerEach(batch.checks, result.stillHeld, toError)
   for (const [index, query] of batch.queries.entries()) answerQuery(query, result.found, index, toError)
   for (const [index, arrival] of batch.arrivals.entries()) {
-    const acceptance = acceptanceOf(result.admissions, index, toError)
-    if (isOvertaking(result.admissions, index)) setTimeout(arrival.resolve, OVERTAKING_MS, acceptance)
-    else arrival.resolve(acceptance)
+    const { admissions } = result
+    if (isFault(admissions)) arrival.resolve(unavailable(toError(admissions)))
+    else answerArrival(arrival, admissions[index])
   }
 }
 
@@ -37,22 +29,11 @@ export function unavailable(cause: unknown): AcceptResult {
 
 const MISSING = 'The storage returned no result.'
 
-function acceptanceOf(
-  admissions: readonly Admission[] | Fault,
-  index: number,
-  toError: ToError,
-): AcceptResult {
-  if (isFault(admissions)) return unavailable(toError(admissions))
-  const admission = admissions[index]
-  if (admission === 'overtaking') return ACCEPT_RESULTS.accepted
-  if (admission === 'overtaking-replaced') return ACCEPT_RESULTS.replaced
-  if (typeof admission === 'string') return ACCEPT_RESULTS[admission]
-  return unavailable(new Error(admission?.refused ?? MISSING))
-}
-
-function isOvertaking(admissions: readonly Admission[] | Fault, index: number): boolean {
-  const admission = isFault(admissions) ? undefined : admissions[index]
-  return admission === 'overtaking' || admission === 'overtaking-replaced'
+function answerArrival({ resolve }: Pending<unknown, AcceptResult>, admission: Admission | undefined): void {
+  if (admission === undefined) resolve(unavailable(new Error(MISSING)))
+  else if (typeof admission === 'string') resolve(ACCEPT_RESULTS[admission])
+  else if ('refused' in admission) resolve(unavailable(new Error(admission.refused)))
+  else setTimeout(resolve, admission.waitMs, ACCEPT_RESULTS[admission.later])
 }
 
 function answerQuery(

@@ -1,4 +1,4 @@
-import type { Delivery, PausedHandling, SerialOrder } from '@ackhook/core'
+import type { Delivery, PausedHandling } from '@ackhook/core'
 import {
   ACCEPT_RESULTS,
   type AcceptResult,
@@ -6,22 +6,19 @@ import {
   type Moment,
   momentNow,
 } from '@ackhook/core/spi'
-import type { Batch, Lease, Query, Settlement } from '../protocol/batch.ts'
+import type { Lease, Query, Settlement, TakeLimits } from '../protocol/batch.ts'
 import type { BatchResult, TakenRow } from '../protocol/batch-result.ts'
 import { isFault } from '../protocol/fault.ts'
 import { answer, answerFailed } from './answers.ts'
 import { DeadlineWatch, tooSlow } from './deadline-watch.ts'
 import type { Engine } from './engine.ts'
 import { InFlight } from './in-flight.ts'
-import { pack } from './pack.ts'
 import { emptyBatch, enqueue, type PendingBatch } from './pending-batch.ts'
 
 export interface BatcherParts {
   readonly engine: Engine
-  /** Returns the number of rows that may be taken now, in addition to those already `requested`. */
-  readonly freeSlots: (requested: number) => number
-  /** Returns the number of rows that may be read ahead behind each of them. */
-  readonly readAhead: () => number
+  /** Returns what may be taken now, in addition to the rows already `requested`. */
+  readonly limits: (requested: number) => TakeLimits
   /**
    * Called for each row taken. `delivery` is set if the row has just arrived here; `sentAt` is the time at which the
    * take was sent, from which its lease counts.
@@ -115,24 +112,31 @@ export class Batcher {
     return this.#isScheduled || this.#lazyTimer !== undefined || this.#sent.length > 0
   }
 
-  /** Returns the ordering keys and times of deliveries without a result. */
-  ordersUnderWay(): readonly SerialOrder[] {
-    const arrivals = [...this.#sent, this.#next].flatMap(batch => batch.arrivals)
-    return arrivals.flatMap(({ value }) => value.order ?? [])
+  /** Returns the deliveries without a result. */
+  unanswered(): readonly Delivery[] {
+    return [...this.#sent, this.#next].flatMap(({ arrivals }) => arrivals.map(toValue))
   }
 
   async #send(batch: PendingBatch): Promise<void> {
-    const { engine, freeSlots, readAhead, onTaken, onAnswered } = this.#parts
+    const { engine, limits, onTaken, onAnswered } = this.#parts
     const deliveries = batch.arrivals.map(toValue)
     const firstRef = this.#inFlight.add(deliveries)
-    const take = Math.max(0, freeSlots(this.#requested))
+    const limit = limits(this.#requested)
+    const { take } = limit
     this.#requested += take
     this.#sent.push(batch)
     const endWatch = this.#deadlines.start(batch)
     let nextDueMs: number | undefined
     const sentAt = momentNow()
     try {
-      const result = await engine.run(toBatch(batch, pack(firstRef, deliveries), take, readAhead()))
+      const result = await engine.run({
+        arrivals: deliveries,
+        firstRef,
+        settlements: batch.settlements.map(toValue),
+        checks: batch.checks.map(toValue),
+        queries: batch.queries.map(toValue),
+        ...limit,
+      })
       nextDueMs = result.nextDueMs
       this.#receive(batch, result, sentAt)
       if (take > 0) this.#finishTake(batch, result.taken, take)
@@ -170,23 +174,6 @@ export class Batcher {
     }
     this.#hasBacklog = false
     if (batch.arrivals.length === 0) onTaken(engine.toError(taken))
-  }
-}
-
-function toBatch(
-  batch: PendingBatch,
-  packed: Pick<Batch, 'arrivals' | 'bytes'>,
-  take: number,
-  readAhead: number,
-): Batch {
-  return {
-    arrivals: packed.arrivals,
-    bytes: packed.bytes,
-    settlements: batch.settlements.map(toValue),
-    checks: batch.checks.map(toValue),
-    queries: batch.queries.map(toValue),
-    take,
-    readAhead,
   }
 }
 

@@ -7,17 +7,21 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Upgrade } from '../protocol/upgrade.ts'
-import { writeBatch } from './batch-message.ts'
 import { type Engine, toError } from './engine.ts'
 import { ExitGate } from './exit-gate.ts'
-import { type ResultMessage, readResult } from './result-message.ts'
+import {
+  type FromThread,
+  memoryToMove,
+  type ResultMessage,
+  readResult,
+  type ThreadData,
+  type ToThread,
+  writeBatch,
+} from './messages.ts'
 import { threadFlags } from './thread-flags.ts'
-import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 /** Longest wait for the thread: a hanging disk must not keep the application from ending. */
 const END_MS = 5000
-/** Size from which moving bytes to the thread takes less time than copying them. perf: note 44. */
-const MOVED_BYTES = 16_384
 
 /** Caller that waits for the result of one batch. */
 interface Waiting {
@@ -68,9 +72,8 @@ export class ThreadEngine implements Engine {
     return new Promise((resolve, reject) => {
       const send = (thread: Thread): void => {
         this.#waiting.push({ id, resolve, reject })
-        const { bytes } = batch
-        const moved = bytes.length < MOVED_BYTES ? [] : [bytes.buffer as ArrayBuffer]
-        thread.send(writeBatch(id, batch), moved)
+        const message = writeBatch(id, batch)
+        thread.send(message, memoryToMove(message))
       }
       if (this.#thread === undefined) this.#open().then(send).catch(reject)
       else send(this.#thread)

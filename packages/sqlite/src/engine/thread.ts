@@ -9,10 +9,8 @@ import { GONE } from '../storage/file-identity.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning } from './background.ts'
-import { readBatch } from './batch-message.ts'
 import { ExitGate } from './exit-gate.ts'
-import { writeResult } from './result-message.ts'
-import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
+import { type FromThread, readBatch, type ThreadData, type ToThread, writeResult } from './messages.ts'
 
 /**
  * Number of lease lengths for which the application may stay silent before its leases expire: a handler that blocks the

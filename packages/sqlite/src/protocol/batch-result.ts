@@ -4,18 +4,16 @@ import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
 
 /**
- * `overtaking`: accepted, but another process may have read ahead younger events of its key. `replaced`: accepted in
- * place of a dead letter with other bytes. `overtaking-replaced`: both. `refused`: reason why this event, unlike the rest
- * of its batch, cannot be stored.
+ * `replaced`: accepted in place of a dead letter with other bytes. `later`: the reply must wait for `waitMs`. `refused`:
+ * reason why this event, unlike the rest of its batch, cannot be stored.
  */
 export type Admission =
   | 'accepted'
-  | 'overtaking'
   | 'replaced'
-  | 'overtaking-replaced'
   | 'duplicate'
   | 'conflict'
   | 'full'
+  | { readonly later: 'accepted' | 'replaced'; readonly waitMs: number }
   | { readonly refused: string }
 
 /** A query's result, or the fault of this query alone. */
@@ -57,8 +55,8 @@ export interface TakenRow extends Lease {
 export interface RowsBehind {
   /** The ordering key, as the hexadecimal digits of its UTF-8. */
   readonly orderKey: string
-  /** Time by the clock of {@link monotonicMs}. */
-  readonly readAt: number
+  /** Time from which none of them may begin, by the clock of `monotonicMs`. */
+  readonly beginBefore: number
   readonly rows: readonly RowBehind[]
 }
 
@@ -68,9 +66,6 @@ export interface RowBehind extends Lease {
   readonly orderAt: number
   readonly event: StoredEvent
 }
-
-/** Time after the read within which rows read ahead may begin. The reply for an older event elsewhere waits for it. */
-export const READ_AHEAD_MS = 100
 
 export interface BatchResult {
   /** One per arrival, or the fault because of which none is stored. */

@@ -1,24 +1,24 @@
+import type { Delivery, SerialOrder } from '@ackhook/core'
 import type { BrowseState, PublishedHandlers } from '@ackhook/core/spi'
 
+/** An event that has arrived: the parts of its delivery that the file stores. */
+export type Arrival = Pick<
+  Delivery,
+  'key' | 'namespace' | 'id' | 'type' | 'fingerprint' | 'receivedAt' | 'body' | 'order' | 'trace' | 'group'
+>
+
+/** Returns an ordering key and a time as the file stores them. */
+export function storedOrder({ key, createdAt }: SerialOrder): SerialOrder {
+  return { key: withoutNul(String(key)), createdAt: Math.round(createdAt) }
+}
+
 /**
- * An arrived event. Its body is the next `bytes` bytes of its batch's `bytes`. `ref` is unique to each delivery, so that
- * two deliveries of one event are never confused.
+ * Escapes NULs, so that different ordering keys stay different. `@photostructure/sqlite` binds a text only up to a NUL:
+ * tenant, NUL, conversation would become one key for the whole tenant.
  */
-export type Arrival = readonly [
-  ref: number,
-  key: string,
-  namespace: string,
-  id: string,
-  type: string,
-  fingerprint: number,
-  receivedAt: number,
-  bytes: number,
-  orderKey: string | null,
-  orderAt: number | null,
-  traceparent: string | null,
-  tracestate: string | null,
-  group: string | null,
-]
+export function withoutNul(text: string): string {
+  return text.replace(/[\0\ufdd0]/g, one => (one === '\0' ? '\ufdd00' : '\ufdd01'))
+}
 
 /** One process's right to run a row's event. The row contains this token while the lease holds. */
 export interface Lease {
@@ -81,17 +81,21 @@ export interface BrowseRequest {
   readonly after?: Position
 }
 
-/** The storage requests of one event-loop turn. */
-export interface Batch {
-  readonly arrivals: readonly Arrival[]
-  /** The bodies of the arrivals, one after the other. */
-  readonly bytes: Uint8Array
-  readonly settlements: readonly Settlement[]
-  /** Leases that this process believes it holds: they are checked, and renewed from now on. */
-  readonly checks: readonly Lease[]
-  readonly queries: readonly Query[]
+/** What a batch may take. */
+export interface TakeLimits {
   /** Number of rows that may be taken. */
   readonly take: number
   /** Number of rows that may be read ahead behind each taken row of an ordering key. */
   readonly readAhead: number
+}
+
+/** The storage requests of one event-loop turn. */
+export interface Batch extends TakeLimits {
+  readonly arrivals: readonly Arrival[]
+  /** Number of the first arrival; the others have the next ones. No two deliveries have the same, not even of one event. */
+  readonly firstRef: number
+  readonly settlements: readonly Settlement[]
+  /** Leases that this process believes it holds: they are checked, and renewed from now on. */
+  readonly checks: readonly Lease[]
+  readonly queries: readonly Query[]
 }

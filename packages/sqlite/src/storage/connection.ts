@@ -3,11 +3,10 @@ import { ExpiredLeases } from './leases/expired-leases.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
 import { Counts } from './rows/counts.ts'
 import { Insert } from './rows/insert.ts'
-import { Ordering } from './rows/ordering.ts'
+import { OrderedKeys } from './rows/ordered-keys.ts'
 import { Pauses } from './rows/pauses.ts'
 import { Prune } from './rows/prune.ts'
 import { Queries } from './rows/queries.ts'
-import { ReadAhead } from './rows/read-ahead.ts'
 import { Settle } from './rows/settle.ts'
 import { Take } from './rows/take.ts'
 import { rollback } from './schema/schema.ts'
@@ -16,7 +15,7 @@ import { rollback } from './schema/schema.ts'
 export class Connection {
   readonly insert: Insert
   readonly take: Take
-  readonly readAhead: ReadAhead
+  readonly keys: OrderedKeys
   readonly settle: Settle
   readonly queries: Queries
   readonly pauses: Pauses
@@ -29,16 +28,15 @@ export class Connection {
   readonly #commit: SqliteStatement
 
   constructor(database: SqliteDatabase, own: OwnLeases, uniqueToken: () => string) {
-    const ordering = new Ordering(database, uniqueToken())
+    this.keys = new OrderedKeys(database, uniqueToken())
     this.#counts = new Counts(database)
     this.own = own
     this.expired = new ExpiredLeases(database, own)
-    this.insert = new Insert(database, ordering, this.#counts)
-    this.readAhead = new ReadAhead(database)
+    this.insert = new Insert(database, this.keys, this.#counts)
     this.pauses = new Pauses(database)
-    this.take = new Take(database, this.expired, this.readAhead, this.#counts, uniqueToken)
-    this.settle = new Settle(database, ordering, this.#counts)
-    this.queries = new Queries(database, ordering, this.#counts, this.settle, this.pauses)
+    this.take = new Take(database, this.expired, this.#counts, uniqueToken)
+    this.settle = new Settle(database, this.keys, this.#counts)
+    this.queries = new Queries(database, this.keys, this.#counts, this.settle, this.pauses)
     this.prune = new Prune(database)
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')

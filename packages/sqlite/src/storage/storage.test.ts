@@ -4,20 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../test/support/watched-database.ts'
+import { arrival, NOTHING, TERMS } from '../../test/batches.ts'
 import type { Batch } from '../protocol/batch.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { FULL } from './driver/sqlite-errors.ts'
 import { Storage } from './storage.ts'
-
-const TERMS = {
-  capacity: 10,
-  leaseMs: 10_000,
-  minDelayMs: 10,
-  maxDelayMs: 50,
-  factor: 2,
-  concurrency: 16,
-  groups: undefined,
-}
 
 /** Opens a real file whose disk fails every write while `fails` returns true. */
 function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabase {
@@ -28,16 +19,8 @@ function openOn(path: string, fails: () => boolean, errcode = 10): SqliteDatabas
   })
 }
 
-function arrivalOf(key: string, { fingerprint = 1, take = 0 } = {}): Batch {
-  return {
-    arrivals: [[1, key, '', 'evt_1', 'a.b', fingerprint, 0, 2, null, null, null, null, null]],
-    bytes: new Uint8Array(2),
-    settlements: [],
-    checks: [],
-    queries: [],
-    take,
-    readAhead: 0,
-  }
+function arrivalOf(key: string, take = 0): Batch {
+  return { ...NOTHING, arrivals: [arrival(1, { key, body: new Uint8Array(2) })], take }
 }
 
 it('creates no empty file in place of a moved one when the disk fails', () => {
@@ -76,7 +59,7 @@ it('reopens the file immediately when a write fails while handlers run', () => {
     openings++
     return openOn(path, () => fails)
   }, path)
-  const [result] = storage.run([arrivalOf('key', { take: 1 })], TERMS)
+  const [result] = storage.run([arrivalOf('key', 1)], TERMS)
   expect(result?.taken).toMatchObject([{ attempt: 1 }])
   fails = true
   storage.renewLeases(TERMS.leaseMs)
@@ -95,13 +78,8 @@ it('waits twice for a file locked by another process, however many results it mu
   const other = new DatabaseSync(path)
   other.exec('BEGIN IMMEDIATE')
   const batch: Batch = {
-    arrivals: [],
-    bytes: new Uint8Array(),
+    ...NOTHING,
     settlements: [{ seq: 1, token: 'mine', kind: 'complete', forgetAt: 0 }],
-    checks: [],
-    queries: [],
-    take: 0,
-    readAhead: 0,
   }
   const startedAt = performance.now()
   const results = storage.run(
@@ -122,13 +100,8 @@ it('fails only the bad query, not the rest of its transaction', () => {
   const [result] = storage.run(
     [
       {
-        arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null, null]],
-        bytes: new Uint8Array(2),
-        settlements: [],
-        checks: [],
+        ...arrivalOf('key'),
         queries: [{ kind: 'get', key: Symbol('no text') as unknown as string }, { kind: 'stats' }],
-        take: 0,
-        readAhead: 0,
       },
     ],
     TERMS,
@@ -151,13 +124,9 @@ it('runs read-only queries even while the disk is full', () => {
   const [result] = storage.run(
     [
       {
-        arrivals: [],
-        bytes: new Uint8Array(),
+        ...NOTHING,
         settlements: [{ seq: 1, token: 'mine', kind: 'complete', forgetAt: 0 }],
-        checks: [],
         queries: [{ kind: 'stats' }, { kind: 'discard', key: 'key' }],
-        take: 0,
-        readAhead: 0,
       },
     ],
     TERMS,

@@ -1,8 +1,9 @@
-import type { Arrival, Batch } from '../protocol/batch.ts'
+import { type Arrival, type Batch, withoutNul } from '../protocol/batch.ts'
 import type { Admission, BatchResult, TakenRow } from '../protocol/batch-result.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Connection } from './connection.ts'
 import { count, type Running } from './leases/own-leases.ts'
+import type { TakenHead } from './rows/ordered-keys.ts'
 import { NOT_PAUSED, type Paused } from './rows/pauses.ts'
 import { isWrite } from './rows/queries.ts'
 
@@ -35,7 +36,7 @@ class BatchTransaction {
   /** Rows taken, including arrivals that find a free slot. */
   readonly #taken: TakenRow[] = []
   /** Taken rows that have an ordering key. */
-  readonly #heads: TakenRow[] = []
+  readonly #heads: TakenHead[] = []
   /** Refs by key of accepted arrivals with an ordering key: `take` decides whether one may run. */
   readonly #ordered = new Map<string, number>()
 
@@ -67,7 +68,6 @@ class BatchTransaction {
     this.#take(NO_ARRIVALS)
     const admissions = this.#batches.map(batch => this.#admitAll(batch))
     if (this.#ordered.size > 0) this.#take(this.#ordered)
-    // Reads ahead last, so that no row of this transaction is missing.
     this.#readAhead()
     return this.#results(settled.map((one, index) => ({ settled: one, admissions: admissions[index] ?? [] })))
   }
@@ -103,56 +103,48 @@ class BatchTransaction {
       running: () => this.#runningNow(),
       now: this.#now,
     }
-    for (const { row, isOrdered } of this.#connection.take.rows(free, context)) {
+    for (const { row, isOrdered, crashes } of this.#connection.take.rows(free, context)) {
       if (this.#running !== undefined && this.#policy.groups === undefined) count(this.#running, row)
       this.#taken.push(row)
-      if (isOrdered) this.#heads.push(row)
+      if (isOrdered) this.#heads.push({ row, crashes })
     }
   }
 
   #readAhead(): void {
     if (this.#heads.length === 0) return
-    const { take, readAhead } = this.#connection
-    const limit = Math.max(...this.#batches.map(batch => batch.readAhead))
-    const newToken = (): string => take.newToken(this.#policy)
-    for (const head of this.#heads) {
-      const behind = readAhead.behind(head, head.decision === 'run' ? limit : 0, this.#paused, newToken)
-      if (behind !== undefined) head.behind = behind
-    }
+    const { keys, take } = this.#connection
+    const limit = Math.max(...this.#batches.map(({ readAhead }) => readAhead))
+    keys.readAhead(this.#heads, { limit, paused: this.#paused, newToken: () => take.newToken(this.#policy) })
   }
 
-  #admitAll({ arrivals, bytes }: Batch): Admission[] {
-    let offset = 0
-    return arrivals.map(arrival => {
-      const [, , , , , , , length] = arrival
-      const body = bytes.subarray(offset, offset + length)
-      offset += length
-      return this.#admit(arrival, body)
-    })
+  #admitAll({ arrivals, firstRef }: Batch): Admission[] {
+    return arrivals.map((arrival, index) => this.#admit(arrival, firstRef + index))
   }
 
-  #admit(arrival: Arrival, body: Uint8Array): Admission {
+  #admit(arrival: Arrival, ref: number): Admission {
     const { insert, take } = this.#connection
-    const [ref, key, , , , , , , orderKey] = arrival
-    const runsAtOnce = orderKey === null && this.#taken.length < this.#wanted && this.#mayRun(arrival)
+    const { key, type, order } = arrival
+    const group = arrival.group === undefined ? null : withoutNul(arrival.group)
+    const hasSlot = this.#taken.length < this.#wanted
+    const runsAtOnce = order === undefined && hasSlot && this.#mayRun(type, group)
     const token = runsAtOnce ? take.newToken(this.#policy) : null
     const leasedUntil = this.#now + this.#policy.leaseMs
-    const row = { arrival, body, now: this.#now, token, leasedUntil }
+    const row = { arrival, group, now: this.#now, token, leasedUntil }
     const { admission, seq, mark = 0 } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
-    if (token !== null) this.#run({ seq, token, attempt: 1, decision: 'run', mark, ref }, arrival)
-    else if (orderKey !== null) this.#ordered.set(key, ref)
+    if (token !== null) this.#run({ seq, token, attempt: 1, decision: 'run', mark, ref }, group)
+    else if (order !== undefined) this.#ordered.set(key, ref)
     return admission
   }
 
   /** A slot that the takes have left free is for any group that has not all of its own. */
-  #mayRun([, , , , type, , , , , , , , group]: Arrival): boolean {
+  #mayRun(type: string, group: string | null): boolean {
     const { groups } = this.#policy
     if (this.#paused.covers(type)) return false
     return groups === undefined || (this.#runningNow().byGroup.get(group ?? '') ?? 0) < groups.limit
   }
 
-  #run(row: TakenRow, [, , , , , , , , , , , , group]: Arrival): void {
+  #run(row: TakenRow, group: string | null): void {
     if (group !== null) {
       row.group = group
       count(this.#runningNow(), row)

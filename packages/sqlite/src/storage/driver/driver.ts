@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@ackhook/core'
 import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from './database.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
@@ -33,6 +34,20 @@ export async function loadDriver(
     kind: 'configuration',
     message: `needs SQLite ${oldest} or later, because older versions can damage a file that two connections write to (https://www.sqlite.org/wal.html#walresetbug). ${seen.join('; ')}. Install it with: npm install @photostructure/sqlite. If it is installed where the app was built, the build left it out: add it to the files that the build copies`,
   })
+}
+
+/**
+ * Loads `node:sqlite` if its SQLite is new enough, otherwise `@photostructure/sqlite`. Rejects with `ConfigurationError`
+ * if neither can be used. `oldest`: the first version that is new enough. A tool with a single connection to its file
+ * can use an older one than `sqliteInbox`.
+ */
+export async function chooseDriver(oldest?: string): Promise<OpenFile> {
+  try {
+    return await loadDriver(undefined, oldest)
+  } catch (error) {
+    if (error instanceof FaultError) throw new ConfigurationError('data', error.message, { cause: error })
+    throw error
+  }
 }
 
 async function constructorOf(

@@ -4,29 +4,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
+import { arrival, NOTHING, TERMS } from '../../../test/batches.ts'
 import type { Arrival, Batch } from '../../protocol/batch.ts'
 import type { TakenRow } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = {
-  capacity: 10,
-  leaseMs: 10_000,
-  minDelayMs: 10,
-  maxDelayMs: 50,
-  factor: 2,
-  concurrency: 16,
-  groups: undefined,
-}
-const NOTHING: Batch = {
-  arrivals: [],
-  bytes: new Uint8Array(),
-  settlements: [],
-  checks: [],
-  queries: [],
-  take: 0,
-  readAhead: 0,
-}
 const LARGE = 1_000_000
 const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -39,8 +22,8 @@ const WITHOUT_GROUPS = `DROP INDEX ackhook_events_parked;
   ALTER TABLE ackhook_events DROP COLUMN group_name;`
 const DIES = { kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null } as const
 
-function arrival(ref: number, bytes: number): Arrival {
-  return [ref, `key${ref}`, '', `evt_${ref}`, 'a.b', 1, 0, bytes, null, null, null, null, null]
+function sized(index: number, bytes: number): Arrival {
+  return arrival(index, { body: new Uint8Array(bytes) })
 }
 
 function withStorage(
@@ -64,7 +47,7 @@ function withStorage(
 
 it('writes a body once, however often its event is leased and retried', () => {
   withStorage((database, run) => {
-    run({ arrivals: [arrival(1, LARGE)], bytes: new Uint8Array(LARGE) })
+    run({ arrivals: [sized(1, LARGE)] })
     database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
     for (let attempt = 1; attempt <= 3; attempt++) {
       const { taken } = run({ take: 1 })
@@ -80,8 +63,7 @@ it('writes a body once, however often its event is leased and retried', () => {
 
 it('redrives and discards dead letters without reading or writing a body', () => {
   withStorage((database, run) => {
-    for (const ref of [1, 2, 3])
-      run({ arrivals: [arrival(ref, LARGE)], bytes: new Uint8Array(LARGE).fill(ref) })
+    for (const ref of [1, 2, 3]) run({ arrivals: [arrival(ref, { body: new Uint8Array(LARGE).fill(ref) })] })
     const { taken } = run({ take: 3 })
     if ('kind' in taken) throw new Error('nothing was taken')
     run({ settlements: taken.map(({ seq, token }) => ({ ...DIES, seq, token })) })
@@ -102,14 +84,14 @@ it('redrives and discards dead letters without reading or writing a body', () =>
 
 it('keeps the body of a letter that dies and runs again more than once', () => {
   withStorage((_database, run) => {
-    run({ arrivals: [arrival(1, 3)], bytes: new Uint8Array([1, 2, 3]) })
+    run({ arrivals: [arrival(1, { body: new Uint8Array([1, 2, 3]) })] })
     for (let times = 1; times <= 3; times++) {
       const { taken } = run({ take: 1 })
       if ('kind' in taken || taken[0] === undefined) throw new Error('nothing was taken')
       const { seq, token, event } = taken[0]
       expect(event?.body).toEqual(new Uint8Array([1, 2, 3]))
       run({ settlements: [{ ...DIES, seq, token }] })
-      run({ arrivals: [arrival(times + 10, 1)], bytes: new Uint8Array([9]) })
+      run({ arrivals: [arrival(times + 10, { body: new Uint8Array([9]) })] })
       run({ queries: [{ kind: 'redrive', key: 'key1' }] })
       run({ queries: [{ kind: 'forget', key: `key${times + 10}` }] })
       const others = run({ take: 1 }).taken
@@ -122,7 +104,8 @@ it('keeps the body of a letter that dies and runs again more than once', () => {
 
 it('upgrades a file of the first release, including redriven events', () => {
   withStorage((database, run) => {
-    run({ arrivals: [arrival(1, 2), arrival(2, 1)], bytes: new Uint8Array([1, 1, 2]) })
+    const [body, other] = [new Uint8Array([1, 1]), new Uint8Array([2])]
+    run({ arrivals: [arrival(1, { body }), arrival(2, { body: other })] })
     database.exec(`${WITHOUT_GROUPS}
       DROP TRIGGER ackhook_events_gone;
       ALTER TABLE ackhook_events DROP COLUMN body_seq;
@@ -149,7 +132,7 @@ it('upgrades a file of the first release, including redriven events', () => {
 
 it('upgrades a file without trace contexts, and keeps the one of a new event across a redrive', () => {
   withStorage((database, run) => {
-    run({ arrivals: [arrival(1, 2)], bytes: new Uint8Array([1, 1]) })
+    run({ arrivals: [arrival(1, { body: new Uint8Array([1, 1]) })] })
     database.exec(`${WITHOUT_GROUPS}
       ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
       ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
@@ -160,14 +143,11 @@ it('upgrades a file without trace contexts, and keeps the one of a new event acr
     const [old] = runNext({ take: 1 }) as [TakenRow]
     expect(old.event).toMatchObject({ id: 'evt_1', body: new Uint8Array([1, 1]) })
     expect(old.event).not.toHaveProperty('trace')
-    const [ref, key, namespace, id, type, fingerprint, receivedAt, length] = arrival(2, 1)
-    const sent = [ref, key, namespace, id, type, fingerprint, receivedAt, length, null, null] as const
-    const { traceparent, tracestate } = TRACE
-    runNext({ arrivals: [[...sent, traceparent, tracestate, null]], bytes: new Uint8Array(1) })
+    runNext({ arrivals: [{ ...sized(2, 1), trace: TRACE }] })
     const [first] = runNext({ take: 1 }) as [TakenRow]
     expect(first.event).toMatchObject({ id: 'evt_2', trace: TRACE })
     runNext({ settlements: [{ ...DIES, seq: first.seq, token: first.token }] })
-    runNext({ queries: [{ kind: 'redrive', key }] })
+    runNext({ queries: [{ kind: 'redrive', key: 'key2' }] })
     const [again] = runNext({ take: 1 }) as [TakenRow]
     expect(again.event).toMatchObject({ id: 'evt_2', trace: TRACE })
   })
@@ -182,7 +162,7 @@ it('stores nothing of an event whose body SQLite refuses, but the rest of its tr
   }
   withStorage(
     (database, run) => {
-      const { admissions } = run({ arrivals: [arrival(1, 1), arrival(2, 1)], bytes: new Uint8Array(2) })
+      const { admissions } = run({ arrivals: [sized(1, 1), sized(2, 1)] })
       expect(admissions).toEqual([{ refused: expect.stringContaining('bodyLimit') }, 'accepted'])
       const left = database.prepare('SELECT key FROM ackhook_events JOIN ackhook_bodies USING (seq)').all()
       expect(left).toEqual([{ key: 'key2' }])

@@ -5,20 +5,13 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../../../../packages/testing/src/lib/seeded-random.ts'
 import { watchedDatabase } from '../../../../../test/support/watched-database.ts'
+import { arrival, NOTHING, TERMS } from '../../../test/batches.ts'
 import type { Arrival, Batch, Query, Settlement } from '../../protocol/batch.ts'
 import type { TakenRow } from '../../protocol/batch-result.ts'
 import { isFault } from '../../protocol/fault.ts'
 import { Storage } from '../storage.ts'
 
-const TERMS = {
-  capacity: 30,
-  leaseMs: 10_000,
-  minDelayMs: 10,
-  maxDelayMs: 50,
-  factor: 2,
-  concurrency: 16,
-  groups: undefined,
-}
+const FEW = { ...TERMS, capacity: 30 }
 const KEYS = 60
 
 it.each([1, 2, 3])(
@@ -39,9 +32,7 @@ it.each([1, 2, 3])(
     let held: TakenRow[] = []
     for (let step = 0; step < 400; step++) {
       fails = step > 0 && pick(10) === 0
-      const arrivals = Array.from({ length: pick(4) }, () =>
-        arrival(pick(KEYS), pick(2) === 0 ? 'key' : null),
-      )
+      const arrivals = Array.from({ length: pick(4) }, () => anArrival(pick(KEYS), pick(2) === 0))
       const settlements = held.filter(() => pick(2) === 0).map(row => settlement(row, pick(6)))
       const queries = Array.from({ length: pick(3) }, (): Query => {
         return {
@@ -50,33 +41,19 @@ it.each([1, 2, 3])(
         }
       })
       const batch: Batch = {
+        ...NOTHING,
         arrivals,
-        bytes: new Uint8Array(),
         settlements,
-        checks: [],
         queries,
         take: pick(5),
         readAhead: 2,
       }
-      const [result] = storage.run([batch], TERMS)
+      const [result] = storage.run([batch], FEW)
       if (result !== undefined && !isFault(result.settled))
         held = held.filter(row => !settlements.some(({ token }) => token === row.token))
       if (result !== undefined && !isFault(result.taken)) held.push(...result.taken)
     }
-    const [stats] = storage.run(
-      [
-        {
-          arrivals: [],
-          bytes: new Uint8Array(),
-          settlements: [],
-          checks: [],
-          queries: [{ kind: 'stats' }, { kind: 'board' }],
-          take: 0,
-          readAhead: 0,
-        },
-      ],
-      TERMS,
-    )
+    const [stats] = storage.run([{ ...NOTHING, queries: [{ kind: 'stats' }, { kind: 'board' }] }], FEW)
     const rows = file
       .prepare(`SELECT sum(state IN (0, 2)) AS pending, sum(state = 1) AS active, sum(state = 3) AS dead,
         sum(postponed) AS postponed FROM ackhook_events`)
@@ -96,22 +73,8 @@ it.each([1, 2, 3])(
   },
 )
 
-function arrival(index: number, orderKey: string | null): Arrival {
-  return [
-    index,
-    `key${index}`,
-    '',
-    `evt_${index}`,
-    'a.b',
-    1,
-    0,
-    0,
-    orderKey,
-    orderKey === null ? null : index,
-    null,
-    null,
-    null,
-  ]
+function anArrival(index: number, isOrdered: boolean): Arrival {
+  return arrival(index, isOrdered ? { order: { key: 'key', createdAt: index } } : {})
 }
 
 function settlement({ seq, token }: TakenRow, kind: number): Settlement {

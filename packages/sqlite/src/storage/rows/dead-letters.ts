@@ -5,7 +5,7 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
 import { BODY_SEQ, Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
-import type { Ordering } from './ordering.ts'
+import type { OrderedKeys } from './ordered-keys.ts'
 
 const COLUMNS = `key, namespace, id, type, received_at AS receivedAt, due AS failedAt, attempts,
     coalesce(reason, '') AS reason,
@@ -37,7 +37,7 @@ interface SizedRow extends Row {
 
 /** The file's dead letters. */
 export class DeadLetters {
-  readonly #ordering: Ordering
+  readonly #keys: OrderedKeys
   readonly #counts: Counts
   readonly #list: Readonly<Record<ListRequest['order'], SqliteStatement>>
   readonly #browse: SqliteStatement
@@ -46,8 +46,8 @@ export class DeadLetters {
   readonly #discard: SqliteStatement
   readonly #bodies: Bodies
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
-    this.#ordering = ordering
+  constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts) {
+    this.#keys = keys
     this.#counts = counts
     this.#list = {
       newest: database.prepare(`${SIZED} ${NEWEST}`),
@@ -95,7 +95,7 @@ export class DeadLetters {
     if (row === undefined) return false
     this.#counts.change('dead', -1)
     this.#counts.change('unhandled', 1)
-    if (row.isOrdered === 1) this.#ordering.enter(row.seq)
+    if (row.isOrdered === 1) this.#keys.enter(row.seq)
     return true
   }
 

@@ -1,15 +1,17 @@
-import type { Arrival } from '../../protocol/batch.ts'
+import type { TraceContext } from '@ackhook/core'
+import { type Arrival, storedOrder } from '../../protocol/batch.ts'
 import type { Admission } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf, sqliteCode, TOO_BIG } from '../driver/sqlite-errors.ts'
 import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
 import type { Counts } from './counts.ts'
-import type { Ordering } from './ordering.ts'
+import type { OrderedKeys } from './ordered-keys.ts'
 
 /** An event to store, and how. */
 export interface NewRow {
   readonly arrival: Arrival
-  readonly body: Uint8Array
+  /** As stored. */
+  readonly group: string | null
   readonly now: number
   /** Token of an event that runs immediately: its row is stored as already taken. */
   readonly token: string | null
@@ -47,7 +49,7 @@ const MARK = 'UPDATE ackhook_events SET mark = ? WHERE seq = ?'
 /** Stores arriving events unless they are known or the inbox is full. */
 export class Insert {
   readonly #database: SqliteDatabase
-  readonly #ordering: Ordering
+  readonly #keys: OrderedKeys
   readonly #counts: Counts
   readonly #insert: SqliteStatement
   readonly #insertBody: SqliteStatement
@@ -56,9 +58,9 @@ export class Insert {
   readonly #remove: SqliteStatement
   readonly #mark: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
+  constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts) {
     this.#database = database
-    this.#ordering = ordering
+    this.#keys = keys
     this.#counts = counts
     this.#insert = database.prepare(INSERT)
     this.#insertBody = database.prepare(INSERT_BODY)
@@ -79,7 +81,7 @@ export class Insert {
   }
 
   #admit(row: NewRow, capacity: number): Inserted {
-    const [, key, , , , fingerprint] = row.arrival
+    const { key, fingerprint } = row.arrival
     const handled = this.#handled.get(key, row.now) as Handled | undefined
     if (handled !== undefined) return seenBefore(handled, fingerprint)
     const isFull = this.#counts.unhandled >= capacity
@@ -93,50 +95,37 @@ export class Insert {
   }
 
   /** Returns `undefined` if the key is known. */
-  #store({ arrival, body, now, token, leasedUntil }: NewRow): Inserted | undefined {
-    const [
-      ,
-      key,
-      namespace,
-      id,
-      type,
-      fingerprint,
-      receivedAt,
-      ,
-      orderKey,
-      orderAt,
-      traceparent,
-      tracestate,
-      group,
-    ] = arrival
+  #store({ arrival, group, now, token, leasedUntil }: NewRow): Inserted | undefined {
+    const { key, namespace, id, type, fingerprint, receivedAt, body, trace } = arrival
+    const order = arrival.order && storedOrder(arrival.order)
     const { changes, lastInsertRowid } = this.#insert.run(
       key,
-      stateOf(orderKey, token),
+      stateOf(order !== undefined, token),
       token === null ? AT_ONCE : leasedUntil,
       token === null ? 0 : 1,
       token,
       fingerprint,
       now,
-      receivedAt,
+      Math.round(receivedAt),
       id,
       type,
       namespace,
-      orderKey,
-      orderAt,
+      order?.key ?? null,
+      order?.createdAt ?? null,
       group,
     )
     if (Number(changes) === 0) return undefined
     const seq = Number(lastInsertRowid)
-    this.#storeBody(seq, body, [traceparent, tracestate])
+    this.#storeBody(seq, body, trace)
     this.#counts.change('unhandled', 1)
-    const overtakes = orderKey !== null && this.#ordering.enter(seq)
-    return { admission: overtakes ? 'overtaking' : 'accepted', seq }
+    const waitMs = order === undefined ? 0 : this.#keys.enter(seq)
+    return { admission: waitMs === 0 ? 'accepted' : { later: 'accepted', waitMs }, seq }
   }
 
   /** Removes the event if SQLite refuses its body: the transaction continues without it. */
-  #storeBody(seq: number, body: Uint8Array, trace: readonly (string | null)[]): void {
+  #storeBody(seq: number, body: Uint8Array, trace: TraceContext | undefined): void {
     try {
-      this.#insertBody.run(seq, body, ...trace)
+      this.#insertBody.run(seq, body, trace?.traceparent ?? null, trace?.tracestate ?? null)
     } catch (error) {
       if (failsAlone(error)) this.#remove.run(seq)
       throw error
@@ -153,7 +142,7 @@ export class Insert {
       this.#counts.change('dead', -1)
       if (stored?.seq === undefined) return { admission: 'full' }
       if (mark > 0) this.#mark.run(mark, stored.seq)
-      const isOther = fingerprint !== row.arrival[5]
+      const isOther = fingerprint !== row.arrival.fingerprint
       return { ...stored, mark, admission: isOther ? replaced(stored.admission) : stored.admission }
     } catch (error) {
       if (failsAlone(error)) this.#database.exec('ROLLBACK TO ackhook_replace; RELEASE ackhook_replace')
@@ -167,7 +156,9 @@ function seenBefore(known: Handled, fingerprint: number): Inserted {
 }
 
 function replaced(admission: Admission): Admission {
-  return admission === 'overtaking' ? 'overtaking-replaced' : 'replaced'
+  return typeof admission === 'object' && 'later' in admission
+    ? { ...admission, later: 'replaced' }
+    : 'replaced'
 }
 
 function reasonOf(error: unknown): string {
@@ -176,7 +167,7 @@ function reasonOf(error: unknown): string {
   return `SQLite cannot store this event: ${faultOf(error).message}`
 }
 
-function stateOf(orderKey: string | null, token: string | null): number {
+function stateOf(isOrdered: boolean, token: string | null): number {
   if (token !== null) return ACTIVE
-  return orderKey === null ? WAITING : BEHIND
+  return isOrdered ? BEHIND : WAITING
 }

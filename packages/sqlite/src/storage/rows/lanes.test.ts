@@ -4,28 +4,12 @@ import { join } from 'node:path'
 import type { Groups } from '@ackhook/core'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { arrival, NOTHING, TERMS } from '../../../test/batches.ts'
 import type { Arrival, Batch, Query } from '../../protocol/batch.ts'
 import type { TakenRow } from '../../protocol/batch-result.ts'
 import { Storage } from '../storage.ts'
 import { UNGROUPED } from './lanes.ts'
 
-const TERMS = {
-  capacity: 10_000,
-  leaseMs: 10_000,
-  minDelayMs: 10,
-  maxDelayMs: 50,
-  factor: 2,
-  concurrency: 16,
-}
-const NOTHING: Batch = {
-  arrivals: [],
-  bytes: new Uint8Array(0),
-  settlements: [],
-  checks: [],
-  queries: [],
-  take: 0,
-  readAhead: 0,
-}
 const BY_TYPE: Groups = { by: 'type', limit: 2 }
 
 let folder: string
@@ -60,9 +44,7 @@ class Process {
   /** Stores events of these types. A receiver without the option stores no group. */
   accept(types: string): void {
     const arrivals = [...types].map((type): Arrival => {
-      const ref = made++
-      const group = this.#groups === undefined ? null : type
-      return [ref, `key${ref}`, '', `evt_${ref}`, type, 1, 0, 0, null, null, null, null, group]
+      return arrival(made++, { type, ...(this.#groups !== undefined && { group: type }) })
     })
     this.run({ arrivals })
   }
@@ -123,8 +105,7 @@ describe('groups', () => {
   it('include the events that an arrival’s own process runs at once', () => {
     const one = new Process(BY_TYPE)
     const arrivals = ['a', 'a', 'a', 'b'].map((type): Arrival => {
-      const ref = made++
-      return [ref, `key${ref}`, '', `evt_${ref}`, type, 1, 0, 0, null, null, null, null, type]
+      return arrival(made++, { type, group: type })
     })
     const { taken } = one.run({ arrivals, take: 9 })
     expect(taken.map(({ group }) => group)).toEqual(['a', 'a', 'b'])

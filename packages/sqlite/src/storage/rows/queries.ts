@@ -9,7 +9,7 @@ import { Board } from './board.ts'
 import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
 import { DeadLetters } from './dead-letters.ts'
-import type { Ordering } from './ordering.ts'
+import type { OrderedKeys } from './ordered-keys.ts'
 import type { Pauses } from './pauses.ts'
 import type { Settle } from './settle.ts'
 
@@ -91,11 +91,11 @@ export class Queries {
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts, settle: Settle, pauses: Pauses) {
+  constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts, settle: Settle, pauses: Pauses) {
     this.#counts = counts
     this.#settle = settle
     this.#pauses = pauses
-    this.#deadLetters = new DeadLetters(database, ordering, counts)
+    this.#deadLetters = new DeadLetters(database, keys, counts)
     this.#browse = new Browse(database)
     this.#board = new Board(database, counts)
     this.#countActive = database.prepare(COUNT_ACTIVE)

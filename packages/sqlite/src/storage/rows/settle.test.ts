@@ -3,27 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import { arrival, NOTHING, TERMS } from '../../../test/batches.ts'
 import type { Batch } from '../../protocol/batch.ts'
 import { Storage } from '../storage.ts'
-
-const TERMS = {
-  capacity: 10,
-  leaseMs: 10_000,
-  minDelayMs: 10,
-  maxDelayMs: 50,
-  factor: 2,
-  concurrency: 16,
-  groups: undefined,
-}
-const NOTHING: Batch = {
-  arrivals: [],
-  bytes: new Uint8Array(),
-  settlements: [],
-  checks: [],
-  queries: [],
-  take: 0,
-  readAhead: 0,
-}
 
 it.each([
   ['an attempt that never began, which does not count', 4, { begun: false }, { attempts: 2, crashes: 4 }],
@@ -40,10 +22,7 @@ it.each([
   const path = join(folder, 'inbox.db')
   const storage = new Storage(() => new DatabaseSync(path), path)
   const run = (batch: Partial<Batch>) => storage.run([{ ...NOTHING, ...batch }], TERMS)[0]
-  run({
-    arrivals: [[1, 'key', '', 'evt_1', 'a.b', 1, 0, 2, null, null, null, null, null]],
-    bytes: new Uint8Array(2),
-  })
+  run({ arrivals: [arrival(1)] })
   const database = new DatabaseSync(path)
   database.exec(`UPDATE ackhook_events SET attempts = 2, crashes = ${crashes}`)
   const taken = run({ take: 1 })?.taken

@@ -1,9 +1,9 @@
 import { crashPolicy } from '@ackhook/core/spi'
 import type { Lease, Settlement } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
+import { ACTIVE, AT_ONCE, DEAD, WAITING } from '../schema/states.ts'
 import type { Counts } from './counts.ts'
-import type { Ordering } from './ordering.ts'
+import type { OrderedKeys } from './ordered-keys.ts'
 
 interface LeasedRow {
   readonly isOrdered: number
@@ -21,8 +21,6 @@ const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprin
 // Covers nearly all rows: without an ordering key no other row becomes a head, and nothing else must be read.
 const REMEMBER_UNORDERED = `${REMEMBER} AND order_key IS NULL`
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
-const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + 1, token = ?
-  WHERE seq = ? AND state = ${BEHIND}`
 const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, crashes = ?, reason = ?
   WHERE seq = ?`
 const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, attempts = attempts - ?,
@@ -34,28 +32,26 @@ const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE},
 
 /** Records attempt results. Every change requires the token: a late owner can change nothing. */
 export class Settle {
-  readonly #ordering: Ordering
+  readonly #keys: OrderedKeys
   readonly #counts: Counts
   readonly #leased: SqliteStatement
   readonly #renew: SqliteStatement
   readonly #remember: SqliteStatement
   readonly #rememberUnordered: SqliteStatement
   readonly #remove: SqliteStatement
-  readonly #pass: SqliteStatement
   readonly #retry: SqliteStatement
   readonly #postpone: SqliteStatement
   readonly #deadLetter: SqliteStatement
   readonly #release: SqliteStatement
 
-  constructor(database: SqliteDatabase, ordering: Ordering, counts: Counts) {
-    this.#ordering = ordering
+  constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts) {
+    this.#keys = keys
     this.#counts = counts
     this.#leased = database.prepare(LEASED)
     this.#renew = database.prepare(RENEW)
     this.#remember = database.prepare(REMEMBER)
     this.#rememberUnordered = database.prepare(REMEMBER_UNORDERED)
     this.#remove = database.prepare(REMOVE)
-    this.#pass = database.prepare(PASS)
     this.#retry = database.prepare(RETRY)
     this.#postpone = database.prepare(POSTPONE)
     this.#deadLetter = database.prepare(DEAD_LETTER)
@@ -75,8 +71,7 @@ export class Settle {
     if (kind === 'complete' || kind === 'dead-letter') {
       this.#finish(kind === 'complete' ? 'handled' : 'dead_lettered')
       const next = kind === 'complete' ? settlement.next : undefined
-      const isPassed = next !== undefined && changed(this.#pass.run(now + leaseMs, next.token, next.seq))
-      if (row.isOrdered === 1 && !isPassed) this.#ordering.leave(seq)
+      if (row.isOrdered === 1) this.#keys.leave(seq, next, now + leaseMs)
     }
     this.#change(settlement, row, now)
     return true

@@ -9,12 +9,13 @@ import { Bodies } from './bodies.ts'
 import type { Counts } from './counts.ts'
 import { GroupLanes, isRetry, PlainLanes, type WaitingRow } from './lanes.ts'
 import type { Paused } from './pauses.ts'
-import type { ReadAhead } from './read-ahead.ts'
 
 interface Taken {
   readonly row: TakenRow
   /** True if the event has an ordering key. */
   readonly isOrdered: boolean
+  /** Crashes in a row before this take. */
+  readonly crashes: number
 }
 
 /** What a take depends on. */
@@ -50,7 +51,6 @@ const MAX_CHANGED = 1000
 /** Takes rows to run, each with a lease. */
 export class Take {
   readonly #expired: ExpiredLeases
-  readonly #readAhead: ReadAhead
   readonly #counts: Counts
   readonly #uniqueToken: () => string
   readonly #plain: PlainLanes
@@ -66,15 +66,8 @@ export class Take {
   /** True if the last take has left rows that could have been taken or parked. */
   #isCut = false
 
-  constructor(
-    database: SqliteDatabase,
-    expired: ExpiredLeases,
-    readAhead: ReadAhead,
-    counts: Counts,
-    uniqueToken: () => string,
-  ) {
+  constructor(database: SqliteDatabase, expired: ExpiredLeases, counts: Counts, uniqueToken: () => string) {
     this.#expired = expired
-    this.#readAhead = readAhead
     this.#counts = counts
     this.#uniqueToken = uniqueToken
     this.#plain = new PlainLanes(database)
@@ -203,8 +196,6 @@ export class Take {
     const decision = crashPolicy(crashes)
     const attempt = decision === 'run' ? attempts + 1 : attempts
     const token = this.newToken(policy)
-    const isOrdered = row.isOrdered === 1
-    if (isOrdered && crashes > 0) this.#readAhead.pause()
     if (row.postponed === 1) this.#counts.change('postponed', -1)
     this.#lease.run(now + policy.leaseMs, attempt, token, seq)
     const ref = arrivals.get(key)
@@ -217,6 +208,6 @@ export class Take {
       const stored = this.#bodies.readTraced(row.bodySeq)
       taken.event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
     }
-    return { row: taken, isOrdered }
+    return { row: taken, isOrdered: row.isOrdered === 1, crashes }
   }
 }
