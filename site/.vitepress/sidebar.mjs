@@ -35,6 +35,7 @@ const SECTIONS = {
     'run/sizing.md',
     'run/monitoring.md',
     'run/dead-letters.md',
+    'run/missed-events.md',
     'run/securing.md',
   ],
   Reference: [

@@ -16,6 +16,7 @@ export const ATTRIBUTE = {
   deadLettered: 'ackhook.dead_lettered',
   incident: 'ackhook.incident',
   secret: 'ackhook.secret',
+  source: 'ackhook.source',
 } as const
 
 /**

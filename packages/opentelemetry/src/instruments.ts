@@ -16,6 +16,7 @@ export interface Instruments {
   readonly discarded: Counter
   readonly incidents: Counter
   readonly secrets: Counter
+  readonly ingested: Counter
 }
 
 const DURATION_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -60,6 +61,7 @@ export function createInstruments(meter: Meter): Instruments {
       '{incident}',
       'Lost leases, lost completions, store failures, notices.',
     ),
+    ingested: count('ackhook.ingested', '{message}', 'Events offered by `ingest`, by source and result.'),
     secrets: count(
       'ackhook.secret_matches',
       '{request}',

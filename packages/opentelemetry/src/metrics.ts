@@ -57,12 +57,15 @@ const COUNTED: readonly RefusalCode[] = [
 ]
 /** Limit on the codes of notices, since a third-party inbox may have its own. */
 const MAX_INCIDENTS = 50
+/** Limit on the sources of ingested events, which the application names. */
+const MAX_SOURCES = 20
 
 /** Turns observations into measurements. Omits ids, namespaces and people: each would make a time series. */
 export class Metrics {
   readonly #types: EventTypes
   readonly #errors: ErrorTypes
   readonly #incidents = new BoundedNames(MAX_INCIDENTS)
+  readonly #sources = new BoundedNames(MAX_SOURCES)
   readonly #instruments: Instruments
   /** Events accepted, by the attributes of their type. */
   readonly #consumed = new Map<Attributes, number>()
@@ -101,6 +104,12 @@ export class Metrics {
       case 'attempt_failed':
       case 'dead_lettered':
         this.#recordAttempt(observation)
+        return
+      case 'ingested':
+        this.#instruments.ingested.add(1, {
+          [ATTRIBUTE.source]: this.#sources.of(observation.source),
+          [ATTRIBUTE.code]: observation.code,
+        })
         return
       case 'secret_matched':
         this.#instruments.secrets.add(1, { [ATTRIBUTE.secret]: observation.secret })

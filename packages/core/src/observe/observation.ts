@@ -41,6 +41,16 @@ export type Observation =
       readonly conflict: boolean
       readonly durationMs: number
     })
+  /**
+   * `receiver.ingest` offered an event that no request brought. `code`: as a delivery's, or `dead`: it is a dead letter. A
+   * body that is no event has neither id nor type.
+   */
+  | (OfEvent & {
+      readonly kind: 'ingested'
+      readonly source: string
+      readonly code: ReplyCode | 'dead'
+      readonly durationMs: number
+    })
   /** One of several secrets verified a delivery: its place in the list, the first being 1. */
   | { readonly kind: 'secret_matched'; readonly secret: number; readonly of: number }
   /** Acknowledged, and not run again. `conflict`: the same id arrived with different bytes. */

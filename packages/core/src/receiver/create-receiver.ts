@@ -21,6 +21,7 @@ import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker, inOwnContext } from '../worker/worker.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
+import { createIngest, type IngestParts } from './ingest.ts'
 import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
@@ -49,7 +50,7 @@ export function createReceiver<
   const observers = new Observers(resolved.observe, resolved.logger)
   const { expected, inbox, logger } = resolved
   const silence = new Silence({ expected, inbox, clock: guardClock(resolved.clock), logger, observers })
-  const { lifecycle, handle } = connect(resolved, { handlers, observers, wraps, silence })
+  const { lifecycle, handle, ingest } = connect(resolved, { handlers, observers, wraps, silence })
   const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -68,6 +69,7 @@ export function createReceiver<
       return this
     },
     handle,
+    ingest,
     start: () => lifecycle.start(),
     close: async options => lifecycle.close(drainTimeoutOf(options)),
     stats: async () => inbox.stats(),
@@ -106,7 +108,7 @@ interface ReceiverParts {
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
   { handlers, observers, wraps, silence }: ReceiverParts,
-): { readonly lifecycle: Lifecycle; readonly handle: Receiver<never, Context>['handle'] } {
+): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & { readonly lifecycle: Lifecycle } {
   const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
   const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
   // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
@@ -130,11 +132,7 @@ function connect<Context>(
     createdBy: CreatedBy.find(createReceiver, inbox, logger),
     policy: policyOf(resolved, { clock, observe, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
-      if (handlers.freeze() && concurrency > 0) {
-        warnWithoutHandlers(logger, handlers)
-        reportUnknownPatterns(logger, handlers)
-      }
-      warnOfCopies(logger)
+      freeze(handlers, concurrency > 0, logger)
       silence.start(() => lifecycle.isDraining)
       const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
       const work = createWorker({
@@ -160,7 +158,19 @@ function connect<Context>(
     },
   })
   const steps = stepsOf(resolved, { inbox: lifecycle, decode, failures, queue, observers }, clock, tracing)
-  return { lifecycle, handle: createRequestHandler(steps) }
+  return {
+    lifecycle,
+    handle: createRequestHandler(steps),
+    ingest: createIngest(ingestParts(resolved, steps, clock)),
+  }
+}
+
+function freeze(handlers: HandlerRegistry, runsHandlers: boolean, logger: Logger): void {
+  if (handlers.freeze() && runsHandlers) {
+    warnWithoutHandlers(logger, handlers)
+    reportUnknownPatterns(logger, handlers)
+  }
+  warnOfCopies(logger)
 }
 
 /** Picks the port's fields by name: an inbox sees neither the secret nor anything else of the receiver. */
@@ -226,6 +236,31 @@ function stepsOf<Context>(
     failures: parts.failures,
     queue: parts.queue,
     observers: parts.observers,
+  }
+}
+
+function ingestParts(
+  { namespace, serializeBy, groupBy, acknowledge, inbox }: ResolvedOptions<never>,
+  { bodyBounds, bodyLimits, decode, decodeInvalid, inbox: guarded, observers }: HandleRequestParts<never>,
+  clock: () => number,
+): IngestParts {
+  const ofNamespace = (name: string): string => name
+  return {
+    bodyBounds,
+    bodyLimits,
+    decode,
+    decodeInvalid,
+    inbox: guarded,
+    observers,
+    createDelivery: createDeliveryFactory({
+      namespace: ofNamespace,
+      serializeBy,
+      groupBy,
+      acknowledge,
+      clock,
+    }),
+    namespace: typeof namespace === 'string' ? namespace : undefined,
+    isDead: async key => (await inbox.deadLetters.get(key)) !== undefined,
   }
 }
 

@@ -110,8 +110,8 @@ async function handleRequest<Context>(
  * Returns a delivery for an event that the user's own schema or `upcast` refuses, if such events become dead letters. The
  * worker decodes it again, as at each redrive: hence without the event.
  */
-async function keepInvalid<Context>(
-  { decodeInvalid, createDelivery }: HandleRequestParts<Context>,
+export async function keepInvalid<Context>(
+  { decodeInvalid, createDelivery }: Pick<HandleRequestParts<Context>, 'decodeInvalid' | 'createDelivery'>,
   refusal: Refusal,
   {
     body,
@@ -119,7 +119,7 @@ async function keepInvalid<Context>(
     weight,
   }: {
     readonly body: Uint8Array
-    readonly request: WebhookRequest<Context>
+    readonly request: Parameters<CreateDelivery<Context>>[2]
     readonly weight: number
   },
 ): Promise<Delivery | Refusal> {

@@ -4,6 +4,7 @@ import type { WebhookReply, WebhookRequest } from '../http/request.ts'
 import type { DeadLetter, DrainReport, InboxStats, ListOptions } from '../inbox/inbox.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { FailureHandler } from '../worker/failure.ts'
+import type { IngestOptions, IngestResult } from './ingest.ts'
 
 /** Receives webhooks: verifies, remembers, acknowledges and handles them. */
 export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = unknown> {
@@ -30,6 +31,15 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   onDeadLetter(handler: FailureHandler<AnyEvent<Events>>): this
   /** Turns a raw request into the reply to write. Never rejects. */
   handle(request: WebhookRequest<Context>): Promise<WebhookReply>
+  /**
+   * Offers an event that no request brought, such as one from a list call or a file after an outage: an object, or its exact
+   * JSON as bytes. Envelope, `upcast`, schema, ids and inbox treat it as a delivery, but nothing is verified: the caller
+   * vouches for it. A dead letter stays one. Rejects with `ConfigurationError` for wrong arguments, and never otherwise.
+   *
+   * @example
+   * const { outcome } = await receiver.ingest(event, { source: 'list-call' })
+   */
+  ingest(event: object | Uint8Array, options: IngestOptions): Promise<IngestResult>
   /**
    * Begins processing and freezes the handlers. The first request also does so, and waits at most a second for the
    * inbox. With a durable inbox call it at boot, so that events left from the last run are processed, and a broken
