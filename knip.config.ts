@@ -84,7 +84,7 @@ const config: KnipConfig = {
       ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq', '@ackhook/sql', '@photostructure/sqlite'],
     },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
-    'examples/*': { entry: ['src/*.mjs!'], project: ['src/**/*.mjs!'] },
+    'examples/*': { entry: ['src/*.mjs!', 'src/{demo,server}.ts!'], project: ['src/**/*.{mjs,ts}!'] },
     test: {
       entry: [
         '**/*.test.ts',

@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { inFull } from '../support/in-full.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
 
 // Vitest passes its own conditions to child processes. A user has none.
-const { NODE_OPTIONS: _options, ...ENV } = process.env
+const { NODE_OPTIONS: _options, ...OWN } = process.env
+/** npm finds the compiler in this folder. */
+const ENV = { ...OWN, PATH: `${ROOT}node_modules/.bin:${OWN['PATH']}` }
 
 /** Several processes start at once, on a machine that may have other work. */
 const PATIENCE_MS = 60_000
@@ -47,6 +50,18 @@ describe.each(examples)('examples/$folder', ({ folder, manifest }) => {
     expect([output, exitCode]).toEqual([output, 0])
     expect(output).not.toBe('')
   })
+})
+
+it('examples/drizzle-pglite runs on a PostgreSQL too, by its address, and again', {
+  timeout: 120_000,
+}, async () => {
+  const server = await startPostgres()
+  const env = { ...ENV, DATABASE_URL: server.url }
+  for (let run = 0; run < 2; run++) {
+    const { exitCode, output } = await start('drizzle-pglite', manifestOf('drizzle-pglite'), env)
+    expect([output, exitCode]).toEqual([expect.stringContaining('ok: after 2 attempts'), 0])
+  }
+  await server.stop()
 })
 
 it('examples/fastify-sqlite fails if a duplicate is treated as a new event', {
@@ -117,14 +132,18 @@ function isRunning(pid: number): boolean {
  * Starts an example. The fault run uses the README's command, which builds first. The default run skips the build: it
  * starts one example by the rest of that command, and the others by their own script, like npm.
  */
-function start(folder: string, { scripts }: Manifest): Promise<{ exitCode: unknown; output: string }> {
+function start(
+  folder: string,
+  { scripts }: Manifest,
+  env: NodeJS.ProcessEnv = ENV,
+): Promise<{ exitCode: unknown; output: string }> {
   const byNpm = [...inFull(['run', '--silent', 'example'], REST), `examples/${folder}`]
   const [file, args, cwd] =
     inFull(true, folder === 'express') || scripts?.['start'] === undefined
       ? ['npm', byNpm, ROOT]
       : ['sh', ['-c', scripts['start']], `${ROOT}examples/${folder}`]
   return new Promise(resolve => {
-    execFile(file, args, { cwd, env: ENV, timeout: 100_000 }, (error, stdout, stderr) => {
+    execFile(file, args, { cwd, env, timeout: 100_000 }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), output: stdout + stderr })
     })
   })
