@@ -36,7 +36,7 @@ async function claims({ client, cpuUs }, quick) {
   const store = redisStore(client)
   const ways = {
     [BARE]: () => client.set(`ackhook:${nextKey()}`, 'token', 'PX', 60_000, 'NX'),
-    [CLAIM]: () => store.claim(nextKey(), 'token', { leaseMs: 60_000 }),
+    [CLAIM]: () => store.claim(nextKey(), 'token', { leaseMs: 60_000, fingerprint: 1 }),
   }
   const rows = []
   const figures = {}
@@ -79,7 +79,7 @@ async function bytesPerId({ client, usedBytes }) {
     await Promise.all(
       Array.from({ length: 1000 }, async () => {
         const key = nextKey()
-        await store.claim(key, 'token', { leaseMs: 60_000 })
+        await store.claim(key, 'token', { leaseMs: 60_000, fingerprint: 1 })
         await store.complete(key, 'token', { retentionMs: 604_800_000, fingerprint: 1234 })
       }),
     )

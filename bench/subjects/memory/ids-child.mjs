@@ -5,7 +5,7 @@ import { settledHeap } from '../../lib/settled-heap.mjs'
 
 const IDS = 1_000_000
 const SLICE = 10_000
-const LEASE = { leaseMs: 60_000 }
+const LEASE = { leaseMs: 60_000, fingerprint: 1 }
 const REMEMBER = { retentionMs: 604_800_000, fingerprint: 1 }
 
 const { claim, complete } = memoryStore({ maxIds: IDS })
