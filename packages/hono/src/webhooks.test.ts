@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { createReceiver } from '@ackhook/core'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { handle as netlify } from 'hono/netlify'
 import { handle as vercel } from 'hono/vercel'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { webhooks, webhooksOf } from './index.ts'
+import { webhooks } from './index.ts'
 
 const secret = 'whsec_hono_0123456789'
 const quiet = { info() {}, warn() {}, error() {} }
@@ -46,13 +45,6 @@ it('is a handler and a receiver in one object', async () => {
   expect(reply.status).toBe(202)
   expect(await reply.json()).toMatchObject({ code: 'accepted' })
   await vi.waitFor(() => expect(ids).toEqual(['evt_1']))
-})
-
-it('accepts a shared receiver', async () => {
-  const receiver = createReceiver(options)
-  const app = new Hono().post('/webhooks', webhooksOf(receiver))
-  expect((await app.request('/webhooks', delivery('evt_1'))).status).toBe(202)
-  expect((await receiver.stats()).dead).toBe(0)
 })
 
 it("finds the secret in the request's environment", async () => {
