@@ -1,10 +1,14 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { Refusal } from '../errors/refusal.ts'
 import { readRequestBody } from './read-request-body.ts'
 
 const limits = { maxBytes: 10, timeoutMs: 50 }
 
-function post(body: ReadableStream<Uint8Array> | undefined, headers: Record<string, string> = {}): Request {
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function post(body: RequestInit['body'], headers: Record<string, string> = {}): Request {
   const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, duplex: 'half' }
   return new Request('http://127.0.0.1/', body === undefined ? init : { ...init, body })
 }
@@ -18,8 +22,19 @@ function stream(...chunks: readonly number[][]): ReadableStream<Uint8Array> {
   })
 }
 
-const stalled = () =>
-  new ReadableStream<Uint8Array>({ start: controller => controller.enqueue(Uint8Array.of(1)) })
+/** Never ends on its own, but after a while, so that a test fails instead of hanging if nothing counts. */
+function endless(pulled: () => number, cancel?: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(6))
+      if (pulled() === 1000) controller.close()
+    },
+    ...(cancel && { cancel }),
+  })
+}
+
+const stalled = (cancel: () => void | Promise<void> = () => {}) =>
+  new ReadableStream<Uint8Array>({ start: controller => controller.enqueue(Uint8Array.of(1)), cancel })
 const broken = () =>
   new ReadableStream<Uint8Array>({ start: controller => controller.error(new Error('the socket broke')) })
 
@@ -36,7 +51,7 @@ for (const [way, headers] of [
 
   it(`refuses a body ${way} that is larger than the limit`, async () => {
     const refusal = await readRequestBody(post(stream(Array(6), Array(6)), headers), limits)
-    expect(refusal).toMatchObject({ code: 'body_too_large' })
+    expect(refusal).toMatchObject({ code: 'body_too_large', detail: 'over bodyLimit, 10 bytes' })
     expect(refusal).toBeInstanceOf(Refusal)
   })
 
@@ -48,37 +63,71 @@ for (const [way, headers] of [
     expect(await readRequestBody(post(broken(), headers), limits)).toMatchObject({ code: 'body_aborted' })
   })
 
-  it(`refuses a body ${way} that was read before`, async () => {
-    const request = post(stream([1]), headers)
-    await request.text()
-    expect(await readRequestBody(request, limits)).toMatchObject({ code: 'body_unavailable' })
-  })
-
-  it(`refuses a body ${way} that something else is about to read`, async () => {
-    const request = post(stream([1]), headers)
-    request.body?.getReader()
-    expect(await readRequestBody(request, limits)).toMatchObject({ code: 'body_unavailable' })
+  it(`refuses a body ${way} that was read, or that something else is about to read, with advice`, async () => {
+    const read = post(stream([1]), headers)
+    await read.text()
+    const held = post(stream([1]), headers)
+    held.body?.getReader()
+    for (const request of [read, held])
+      expect(await readRequestBody(request, limits)).toMatchObject({
+        code: 'body_unavailable',
+        detail: expect.stringContaining('Hand the request to the webhook handler before'),
+      })
   })
 }
 
-it('treats a request without a body as an empty one', async () => {
-  expect(await readRequestBody(post(undefined), limits)).toEqual(new Uint8Array(0))
+it('returns nothing for a request without a body, or with an empty one', async () => {
+  for (const body of [undefined, null, '', stream()])
+    expect(await readRequestBody(post(body), limits)).toEqual(new Uint8Array(0))
+})
+
+it('accepts a body of exactly the limit', async () => {
+  expect(await readRequestBody(post(new Uint8Array(10)), limits)).toHaveLength(10)
 })
 
 it.each(['', '-5', '+5', '5e0', '0x5'])(
   'counts a body as it reads if the declared length is invalid: %j',
   async length => {
     let taken = 0
-    const endless = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        taken++
-        controller.enqueue(new Uint8Array(6))
-        // Ends after a while, so that this test fails instead of hanging if nothing counts.
-        if (taken === 1000) controller.close()
-      },
-    })
-    const refusal = await readRequestBody(post(endless, { 'content-length': length }), limits)
-    expect(refusal).toMatchObject({ code: 'body_too_large' })
+    const request = post(
+      endless(() => ++taken),
+      { 'content-length': length },
+    )
+    expect(await readRequestBody(request, limits)).toMatchObject({ code: 'body_too_large' })
     expect(taken).toBeLessThan(10)
   },
 )
+
+it('cancels a stream that it gives up, once, and leaves no timer behind', async () => {
+  vi.useFakeTimers()
+  const cancel = vi.fn()
+  let taken = 0
+  await readRequestBody(post(endless(() => ++taken, cancel)), limits)
+  expect(cancel).toHaveBeenCalledTimes(1)
+  const reading = readRequestBody(post(stalled(cancel)), { ...limits, timeoutMs: 10_000 })
+  await vi.advanceTimersByTimeAsync(9999)
+  expect(cancel).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await reading).toMatchObject({ code: 'body_timeout', detail: 'not complete after 10000 ms' })
+  expect(cancel).toHaveBeenCalledTimes(2)
+  await readRequestBody(post(new Uint8Array(5)), limits)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('tolerates a stream that cannot be cancelled', async () => {
+  const refused = stalled(() => Promise.reject(new Error('no')))
+  expect(await readRequestBody(post(refused), limits)).toMatchObject({ code: 'body_timeout' })
+})
+
+it('reports where the body was cut off', async () => {
+  const cause = new Error('reset')
+  let pulls = 0
+  const breaks = new ReadableStream<Uint8Array>({
+    pull: controller => (pulls++ === 0 ? controller.enqueue(new Uint8Array(5)) : controller.error(cause)),
+  })
+  expect(await readRequestBody(post(breaks), limits)).toMatchObject({
+    code: 'body_aborted',
+    detail: 'the body was cut off after 5 bytes',
+    cause,
+  })
+})
