@@ -16,14 +16,15 @@ export function deliveryLines(deliveries: readonly DeliveryView[], terminal: Pla
   const { colors, columns } = terminal
   const paint = createPaint(colors)
   const isTerminal = columns !== undefined
-  const hasWords = deliveries.some(one => wordsOf(one) !== '')
+  const hasWords = (columns ?? WIDE) >= WIDE && deliveries.some(one => wordsOf(one) !== '')
   const heads: readonly GridColumn[] = [
     { title: 'STATE' },
-    { title: 'TYPE', least: 10 },
-    { title: 'EVENT', least: 12 },
-    { title: 'LAST REPLY', least: 10 },
-    { title: 'TRIES', isNumber: true },
-    ...(hasWords ? [{ title: 'WHAT HAPPENED', least: 9 }] : []),
+    { title: 'TYPE', least: 10, yields: 2 },
+    // Whole as long as possible, because one copies it for show.
+    { title: 'EVENT', least: 12, yields: 3 },
+    { title: 'LAST REPLY', least: 10, cutsEnd: true },
+    { title: 'TRY', isNumber: true },
+    ...(hasWords ? [{ title: 'WHAT HAPPENED', least: 13, yields: 1, cutsEnd: true }] : []),
     { title: 'CREATED' },
     // In a terminal, the event's id is enough: show accepts it as well.
     ...(isTerminal ? [] : [{ title: 'DELIVERY' }]),
@@ -43,9 +44,13 @@ export function deliveryLines(deliveries: readonly DeliveryView[], terminal: Pla
 
 type Place = Pick<Terminal, 'colors' | 'columns'>
 
-/** Returns in words what a delivery is, and what happened to it. */
+/** Columns from which a list has room for what happened. */
+const WIDE = 100
+
+/** Returns in words what a delivery is, and what happened to it, besides the number of attempts. */
 function wordsOf({ kind, marks, to }: DeliveryView): string {
-  const words = [kind === 'event' ? '' : kind, ...marks, to === null ? '' : 'elsewhere']
+  const faults = marks.filter(mark => mark !== 'retried')
+  const words = [kind === 'event' ? '' : kind, ...faults, to === null ? '' : 'elsewhere']
   return words
     .filter(word => word !== '')
     .join(', ')

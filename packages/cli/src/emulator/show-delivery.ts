@@ -116,8 +116,8 @@ function describeAttempts(
   const { bold } = createPaint(terminal.colors)
   const numbers =
     others.length === 1 ? `attempt ${last.number}` : `attempts ${others[0]?.number} to ${last.number}`
-  const times = [...new Set([others[0]?.at ?? last.at, last.at])].map(at => timeText(at, terminal))
-  return [...lines, '', `${bold(numbers)}  ${times.join(' to ')}  the same reply`]
+  const times = new Set([others[0]?.at ?? last.at, last.at].map(at => timeText(at, terminal)))
+  return [...lines, '', `${bold(numbers)}  ${[...times].join(' to ')}  the same reply`]
 }
 
 function describeAttempt(attempt: AttemptView, terminal: Terminal): readonly string[] {

@@ -46,8 +46,12 @@ export function table(
 /** A column of a {@link grid}. */
 export interface GridColumn {
   readonly title: string
-  /** Width to which it may shrink. Without one it never does. */
+  /** Width to which it may shrink, after those that `yields` names before it. Without one it never does. */
   readonly least?: number
+  /** The lower, the sooner it shrinks. Default 0. */
+  readonly yields?: number
+  /** Cuts a long text at its end, not in its middle. */
+  readonly cutsEnd?: boolean
   readonly isNumber?: boolean
 }
 
@@ -55,8 +59,8 @@ export interface GridColumn {
 export type GridCell = string | readonly [text: string, paint: (text: string) => string]
 
 /**
- * Aligns rows below a header, each in one line. In a terminal of `columns`, the widest columns shrink until all fit, and
- * their texts keep both ends.
+ * Aligns rows below a header, each in one line. In a terminal of `columns`, columns shrink one after the other until all
+ * fit.
  */
 export function grid(
   heads: readonly GridColumn[],
@@ -74,11 +78,11 @@ export function grid(
   shrink(widths, heads, columns - 2 * (heads.length - 1))
   const line = (cells: readonly GridCell[]) =>
     heads
-      .map(({ isNumber = false }, i) => {
+      .map(({ isNumber = false, cutsEnd = false }, i) => {
         const cell = cells[i] ?? ''
         const [text, paint] = typeof cell === 'string' ? [cell, String] : cell
         const width = widths[i] ?? 0
-        const shown = shorten(text, width)
+        const shown = shorten(text, width, cutsEnd ? 0 : undefined)
         const space = ' '.repeat(width - stringWidth(shown))
         return isNumber ? space + paint(shown) : paint(shown) + space
       })
@@ -87,15 +91,14 @@ export function grid(
   return [dim(line(heads.map(({ title }) => title))), ...rows.map(line)]
 }
 
-/** Takes from the column that has the most to give, until the widths fit or none has any. */
+/** Takes from one column after the other, until the widths fit or none may give more. */
 function shrink(widths: number[], heads: readonly GridColumn[], available: number): void {
-  const spare = (i: number) => (widths[i] ?? 0) - (heads[i]?.least ?? Number.POSITIVE_INFINITY)
   let excess = widths.reduce((sum, width) => sum + width, 0) - available
-  while (excess > 0 && Number.isFinite(excess)) {
-    const widest = widths.reduce((best, _, i) => (spare(i) > spare(best) ? i : best), 0)
-    if (spare(widest) <= 0) return
-    widths[widest] = (widths[widest] ?? 0) - 1
-    excess -= 1
+  const order = [...heads.entries()].sort(([, a], [, b]) => (a.yields ?? 0) - (b.yields ?? 0))
+  for (const [i, { least = Number.POSITIVE_INFINITY }] of order) {
+    const given = Math.max(0, Math.min(excess, (widths[i] ?? 0) - least))
+    widths[i] = (widths[i] ?? 0) - given
+    excess -= given
   }
 }
 
@@ -145,11 +148,14 @@ export function wrap(text: string, indent: string, columns: number = Number.POSI
   return [...lines, line].join('\n')
 }
 
-/** Shortens text to `columns` columns and keeps both ends, as ids often differ only at the end. */
-export function shorten(text: string, columns: number): string {
+/** Shortens text to `columns` columns and keeps both ends, as ids often differ only at the end: a third is of the end. */
+export function shorten(
+  text: string,
+  columns: number,
+  endColumns: number = Math.floor((columns - 1) / 3),
+): string {
   if (stringWidth(text) <= columns) return text
   const characters = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment)
-  const endColumns = Math.floor((columns - 1) / 3)
   const beginning = within(characters, columns - 1 - endColumns)
   const end = within(characters.toReversed(), endColumns).toReversed()
   return `${beginning.join('')}…${end.join('')}`

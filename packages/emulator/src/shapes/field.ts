@@ -73,7 +73,7 @@ export function countField(
 
 /** The place after which a list continues. */
 export function cursorField(): Field<string, number> {
-  const description = 'Continue after the page that ended with this cursor: its `next`'
+  const description = 'Continue after this cursor: the next of the page before'
   return { kind: 'count', sign: 'cursor', schema: { type: 'string', pattern: '^\\d{1,15}$', description } }
 }
 
@@ -84,11 +84,15 @@ export function flagField(description?: string): Field<boolean> {
 export function choiceField<const T extends string>(
   choices: readonly T[],
   sign: string,
-  preset?: T,
+  { preset, description }: { readonly preset?: T; readonly description?: string } = {},
 ): Field<T> {
   return {
     ...{ kind: 'choice', sign },
-    schema: { type: 'string', enum: choices, ...(preset !== undefined && { default: preset }) },
+    schema: {
+      ...{ type: 'string', enum: choices },
+      ...(preset !== undefined && { default: preset }),
+      ...described(description),
+    },
   }
 }
 

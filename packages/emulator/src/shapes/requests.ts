@@ -101,7 +101,10 @@ export interface PageOptions {
 
 export const PAGE: TableOf<PageOptions, 'after'> = {
   limit: countField(`At most this many, up to ${LIMITS.page}`, 1, LIMITS.page, 50),
-  order: choiceField(['newest', 'oldest'], 'which', 'newest'),
+  order: choiceField(['newest', 'oldest'], 'which', {
+    preset: 'newest',
+    description: 'Which to list first',
+  }),
   after: cursorField(),
 }
 
