@@ -21,7 +21,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
     key: 'state',
     label: 'State',
-    width: '9.5rem',
+    width: '8.75rem',
     cell: row => <Badge tone={STATES[row.state]}>{row.state}</Badge>,
   },
   {
@@ -39,7 +39,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
     key: 'marks',
     label: 'What happened',
-    width: '12.5rem',
+    width: '12rem',
     cell: row => {
       const words = wordsOf(row)
       return (
@@ -53,18 +53,17 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
       )
     },
   },
-  { key: 'attempts', label: 'Attempts', width: '5.5rem', numeric: true, cell: row => row.attempts },
   {
     key: 'order',
-    label: 'Number / arrival',
-    width: '8.5rem',
+    label: 'No. / arrival',
+    width: '7.25rem',
     numeric: true,
     cell: ({ seq, arrival }) => `${seq} / ${arrival ?? '–'}`,
   },
   {
     key: 'at',
     label: `Created (${zoneOf()})`,
-    width: '12.5rem',
+    width: '12rem',
     sortable: true,
     cell: row => <AgoCell at={Date.parse(row.createdAt)} from={emulatorNow} />,
   },

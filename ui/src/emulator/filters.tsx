@@ -18,7 +18,7 @@ export const LABELS = {
   category: 'Category',
   type: 'Type',
   kind: 'Kind',
-  mark: 'What happened',
+  mark: 'Kind',
   status: 'Status',
   workspace: 'Workspace',
   event: 'Event id',
@@ -72,8 +72,7 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
         {withState && <Choice name="state" options={Object.keys(STATES)} />}
         <Choice name="category" options={CATEGORIES} />
         <Text name="type" placeholder="order.*" />
-        <Choice name="kind" options={Object.keys(KINDS)} />
-        <Choice name="mark" options={Object.entries(MARKS)} />
+        <Kind />
         <Text name="status" />
         <Text name="workspace" />
         <Choice name="period" options={Object.keys(PERIODS)} />
@@ -118,8 +117,7 @@ function Text({ name, placeholder }: TextProps) {
 
 interface ChoiceProps {
   readonly name: Name
-  /** Values, each with its label if that differs. */
-  readonly options: readonly (string | readonly [value: string, label: string])[]
+  readonly options: readonly string[]
 }
 
 function Choice({ name, options }: ChoiceProps) {
@@ -131,14 +129,39 @@ function Choice({ name, options }: ChoiceProps) {
         onChange={event => setQuery({ [name]: event.currentTarget.value })}
       >
         <option value="">Any</option>
-        {options.map(option => {
-          const [value, label] = typeof option === 'string' ? [option, option] : option
-          return (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          )
-        })}
+        {options.map(option => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    </Field>
+  )
+}
+
+/** What a delivery is, or what happened to it: one choice of two parameters. */
+function Kind() {
+  const { query } = route.value
+  const set = (['kind', 'mark'] as const).find(name => (query.get(name) ?? '') !== '')
+  const choose = (value: string) => {
+    const [name = '', chosen = ''] = value.split(' ')
+    setQuery({ kind: '', mark: '', [name]: chosen })
+  }
+  const options = [
+    ...Object.entries(KINDS).map(([value, label]) => [`kind ${value}`, label || 'first'] as const),
+    ...Object.entries(MARKS).map(([value, label]) => [`mark ${value}`, label] as const),
+  ]
+  return (
+    <Field label={LABELS.kind}>
+      <select
+        name="kind"
+        value={set === undefined ? '' : `${set} ${query.get(set)}`}
+        onChange={event => choose(event.currentTarget.value)}
+      >
+        <option value="">Any</option>
+        {options.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
       </select>
     </Field>
   )

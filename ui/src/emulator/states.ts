@@ -35,7 +35,8 @@ export const MARKS: Readonly<Record<DeliveryMark, string>> = {
 }
 
 /** Returns in words what a delivery is, and what happened to it. */
-export function wordsOf({ kind, marks, to }: DeliveryView): readonly string[] {
-  const words = [KINDS[kind], ...marks.map(mark => MARKS[mark]), to === null ? '' : 'elsewhere']
+export function wordsOf({ kind, marks, to, attempts }: DeliveryView): readonly string[] {
+  const happened = marks.map(mark => (mark === 'retried' ? `${attempts} attempts` : MARKS[mark]))
+  const words = [KINDS[kind], ...happened, to === null ? '' : 'elsewhere']
   return words.filter(word => word !== '')
 }

@@ -6,6 +6,7 @@ import { route, setQuery } from '../kit/route.ts'
 import type { Selection, Word } from '../kit/selection.ts'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
+import { toast } from '../kit/toasts.tsx'
 import { api } from './api.ts'
 import { commandOf } from './command-of.ts'
 import { replyOf } from './delivery-columns.tsx'
@@ -98,12 +99,15 @@ async function changeAll(action: 'replay' | 'discard', { filter, words }: Select
   const said = (done: number) => (action === 'replay' ? '' : `${countOf(done)} discarded.`)
   const done = await runTask(TITLE[action], work, said, commandOf([action], filter))
   if (done !== undefined && batch !== null) {
-    await runTask(
+    const replies = await runTask(
       'Waiting for replies',
       control => repliesTo(batch, done, control),
-      replies => `${countOf(done)} replayed: ${summaryOf(replies)}.`,
-      commandOf(['replay'], { ...filter, ...body }),
+      () => '',
     )
+    const isGood = replies?.every(one => one.state === 'acknowledged')
+    const result = replies === undefined ? '' : `: ${summaryOf(replies)}`
+    const command = commandOf(['replay'], { ...filter, ...body })
+    toast(isGood ? 'good' : 'bad', `${countOf(done)} replayed${result}.`, command)
   }
   return done !== undefined
 }
