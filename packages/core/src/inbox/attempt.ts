@@ -27,7 +27,7 @@ export interface Attempt {
   onAbort(listener: (reason: AckhookError) => void): void
   /**
    * Calls `listener` if the inbox withdraws the attempt after its time limit, while handlers that ignore their signal
-   * still run. Only one listener, the worker's.
+   * still run, or at once if it already has. Only one listener, the worker's.
    */
   onGivenAway(listener: () => void): void
 }
@@ -57,6 +57,9 @@ export function createAttempt(
 ): Attempt {
   return new LazyAttempt(number, decision, routingToken, abandonReason)
 }
+
+/** In the place of the listener, once the inbox has withdrawn the attempt after its time limit. */
+function GIVEN_AWAY(): void {}
 
 /** Avoids an object literal with a getter, which is far slower to create than an instance. perf: note 6. */
 class LazyAttempt implements Attempt {
@@ -88,7 +91,9 @@ class LazyAttempt implements Attempt {
 
   abort(reason: AckhookError): void {
     if (this.abortReason !== undefined) {
-      this.#giveAway?.()
+      const giveAway = this.#giveAway
+      this.#giveAway = GIVEN_AWAY
+      giveAway?.()
       return
     }
     this.abortReason = reason
@@ -105,7 +110,9 @@ class LazyAttempt implements Attempt {
   }
 
   onGivenAway(listener: () => void): void {
-    this.#giveAway = listener
+    // The withdrawal may come first, while `onError` of the time limit runs.
+    if (this.#giveAway === GIVEN_AWAY) listener()
+    else this.#giveAway = listener
   }
 }
 

@@ -484,12 +484,13 @@ describe('the time limit of an attempt', () => {
 
 describe('handlers that outlive their time limit', () => {
   /** An attempt that has timed out, while a handler of two still runs. */
-  async function overrun() {
+  async function overrun(onError?: () => Promise<void>) {
     vi.useFakeTimers()
     const { process, handlers, seen, logger } = worker({ handlerTimeoutMs: 1000 })
     let end = (): void => {}
     handlers.add('a.b', () => new Promise<void>(resolve => (end = resolve)))
     handlers.add('a.b', (_event, { signal }) => once(signal, 'abort'))
+    if (onError !== undefined) handlers.addListener('onError', onError)
     const attempt = createAttempt(1)
     const ended = vi.fn()
     const result = Promise.resolve(process(delivery, attempt))
@@ -554,6 +555,16 @@ describe('handlers that outlive their time limit', () => {
       expect(await result).toMatchObject(FAILED)
     },
   )
+
+  it('give it away if the inbox withdraws it while `onError` still runs, and leave no timer', async () => {
+    let told = (): void => {}
+    const { attempt, ended, result } = await overrun(() => new Promise<void>(resolve => (told = resolve)))
+    attempt.abort(ABORT.drained())
+    expect(ended).not.toHaveBeenCalled()
+    told()
+    expect(await result).toMatchObject(FAILED)
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+  })
 
   it.each([
     [1, 60_000],
