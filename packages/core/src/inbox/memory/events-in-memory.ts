@@ -204,7 +204,8 @@ export class EventsInMemory {
     this.#leases?.watch(entry.acceptedAt)
     this.#keepHostAlive(entry)
     const replaced = this.#deadLetters.deliveryOf(entry.key)
-    this.#deadLetters.remove(entry.key)
+    // If the sender is told only afterwards, the letter stays until the event is handled: it may be given back.
+    if (this.#policy.acknowledge === 'immediately') this.#deadLetters.remove(entry.key)
     this.#scheduler.enqueue(entry)
     const isSame = replaced === undefined || replaced.fingerprint === entry.delivery.fingerprint
     if (this.#policy.acknowledge === 'after-processing')
@@ -242,7 +243,6 @@ export class EventsInMemory {
     // Nothing would run it after a drain.
     if (delivery === undefined || this.#isDraining) return false
     const { outcome } = await this.accept(delivery)
-    if (outcome === 'failed') this.#keepDeadLetter(delivery, 1, 'the redrive failed')
     // Counts as redriven once it ran, whether or not it succeeded.
     return ['accepted', 'processed', 'dead_lettered', 'failed'].includes(outcome)
   }
@@ -331,6 +331,7 @@ export class EventsInMemory {
   #complete(entry: Entry): void {
     entry.phase = 'completing'
     this.#minutes.add('handled')
+    if (this.#policy.acknowledge === 'after-processing') this.#deadLetters.remove(entry.key)
     const remembered = this.#remember(entry)
     if (remembered === true) this.#finish(entry)
     else void this.#completeLater(entry, remembered)

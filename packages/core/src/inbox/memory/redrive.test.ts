@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { of, settle } from '../../../../../test/support/memory-inbox.ts'
 import { signedRequest, watch } from '../../../../../test/support/receiving.ts'
 import { NonRetryableError } from '../../errors/errors.ts'
+import { memoryInbox } from './memory-inbox.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -124,11 +125,48 @@ describe('dead letters', () => {
     const redriven = receiver.deadLetters.redrive('evt_1')
     await settle()
     expect(await redriven).toBe(true)
-    expect(await receiver.deadLetters.list()).toMatchObject([{ reason: 'the redrive failed' }])
+    expect(await receiver.deadLetters.list()).toMatchObject([{ reason: 'NonRetryableError: never' }])
     handler.mockImplementation(() => undefined as never)
     const again = receiver.deadLetters.redrive('evt_1')
     await settle()
     expect(await again).toBe(true)
     expect(await receiver.deadLetters.list()).toEqual([])
+  })
+})
+
+describe('a dead letter with after-processing', () => {
+  async function withDead() {
+    const inbox = memoryInbox()
+    const watched = watch({ inbox, acknowledge: 'after-processing', concurrency: 1 })
+    const handler = vi.fn<() => unknown>(() => Promise.reject(new NonRetryableError('no')))
+    watched.receiver.on('*', handler)
+    watched.receiver.onDeadLetter(() => {})
+    expect(await watched.send({ id: 'a' })).toMatchObject({ code: 'dead_lettered' })
+    return { ...watched, inbox, handler, letters: watched.receiver.deadLetters }
+  }
+
+  it('stays if its redrive is given back before it has run', async () => {
+    const { inbox, handler, letters, send } = await withDead()
+    let finish = (): void => {}
+    handler.mockImplementationOnce(() => new Promise<void>(resolve => (finish = resolve)))
+    const slow = send({ id: 'b' })
+    await settle()
+    const redriven = letters.redrive('a')
+    await settle()
+    await inbox.handling?.pause()
+    expect(await redriven).toBe(false)
+    finish()
+    await slow
+    expect(await letters.get('a')).toMatchObject({ attempts: 1, reason: 'NonRetryableError: no' })
+  })
+
+  it('stays if it is delivered again and fails in a way that leaves it with its sender', async () => {
+    const { handler, letters, send } = await withDead()
+    handler.mockImplementationOnce(() => Promise.reject(new Error('busy')))
+    expect(await send({ id: 'a' })).toMatchObject({ status: 500 })
+    expect(await letters.get('a')).toMatchObject({ reason: 'NonRetryableError: no' })
+    handler.mockImplementationOnce(() => {})
+    expect(await letters.redrive('a')).toBe(true)
+    expect(await letters.list()).toEqual([])
   })
 })
