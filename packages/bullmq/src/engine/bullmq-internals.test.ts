@@ -1,15 +1,16 @@
 import { momentNow } from '@ackhook/core/spi'
-import { RedisQueueBackend } from 'bullmq'
+import { PostgresQueueBackend, RedisQueueBackend } from 'bullmq'
 import { expect, test, vi } from 'vitest'
-import { checkLoop, redisBackend, reportTakes } from './bullmq-internals.ts'
+import { checkLoop, postgresBackend, redisBackend, reportTakes } from './bullmq-internals.ts'
 import type { EventJob } from './event-job.ts'
 
-test("this BullMQ's backend has all members as they are listed", () => {
+test("this BullMQ's backends have all members as they are listed", () => {
   expect(redisBackend(RedisQueueBackend.prototype)).toBe(RedisQueueBackend.prototype)
+  expect(postgresBackend(PostgresQueueBackend.prototype)).toBe(PostgresQueueBackend.prototype)
 })
 
 test.each([
-  ['lacks one', { moveToActive: undefined }],
+  ['lacks one', { execCommand: undefined }],
   ['gives one another parameter', { execCommand: (_client: unknown, _command: string) => {} }],
 ])('a BullMQ that %s is refused, and the error names the version to install', (_, change) => {
   const changed = Object.assign(Object.create(RedisQueueBackend.prototype), change)
@@ -19,16 +20,16 @@ test.each([
 })
 
 test('a take is reported with the moment at which its request was sent', async () => {
-  let reply: (job: unknown) => void = () => {}
-  const answered = new Promise(resolve => {
+  let reply: (job: unknown[]) => void = () => {}
+  const answered = new Promise<unknown[]>(resolve => {
     reply = resolve
   })
-  const none = async () => {}
+  const none = async () => ({ result: undefined, finishedOn: 0 })
   const backend = {
     moveToActive: () => answered,
     moveToCompleted: none,
     moveToFailed: none,
-    moveToDelayed: none,
+    moveToDelayed: async () => {},
   }
   let active: (job: EventJob) => void = () => {}
   const onTake = vi.fn()

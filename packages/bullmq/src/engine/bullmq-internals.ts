@@ -1,60 +1,39 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Moment, momentNow } from '@ackhook/core/spi'
+import type { IQueueBackend, PostgresConnection, PostgresQueueBackend } from 'bullmq'
 import type { EventJob } from './event-job.ts'
 
 /**
- * What this package uses of BullMQ that BullMQ does not publish, in one place. Each member is listed with its number of
- * parameters, and checked when an engine opens: a BullMQ that has changed one is refused, since a lease would silently
- * depend on what it does now.
+ * What this package changes in BullMQ. The calls of a backend are published: their types are BullMQ's own. What BullMQ
+ * does not publish is listed here and nowhere else, each member with its number of parameters, and is checked when an
+ * engine opens: a BullMQ that has changed one is refused, since a lease would silently depend on what it does now.
  */
 
 /** Number of parameters of each member, without those that have a default. */
 type Members = Readonly<Record<string, number>>
 
-/** A backend's calls that may take a job, which say when a take was sent. */
-const TAKES: Members = { moveToActive: 2, moveToCompleted: 5, moveToFailed: 6 }
-/** Position of the worker's token among their arguments. */
-const TOKEN_AT = { moveToActive: 0, moveToCompleted: 3, moveToFailed: 3, moveToDelayed: 3 }
-
 export interface RedisBackend {
   /** Runs each of BullMQ's scripts. */
   execCommand(client: unknown, command: string, args: unknown[]): Promise<unknown>
 }
-const REDIS: Members = { ...TAKES, moveToDelayed: 3, execCommand: 3 }
+const REDIS: Members = { execCommand: 3 }
 
-export interface PostgresBackend {
+export interface PostgresBackend extends Pick<PostgresQueueBackend, 'waitForJob'> {
   /** Runs each of BullMQ's commands, which are files of SQL. */
   run(command: string, params: readonly unknown[]): Promise<unknown>
   /** Runs each of BullMQ's operations. Each is a single statement. */
   query(query: unknown, params?: readonly unknown[]): Promise<unknown>
-  /** Adds a job. Traced adds call this. */
-  addJob: unknown
-  moveStalledJobsToWait: unknown
-  /** Waits on the connection that listens for new jobs. */
-  waitForJob(timeoutS: number): Promise<unknown>
-  readonly connection: {
+  readonly connection: Pick<PostgresConnection, 'waitUntilReady' | 'isClosing'> & {
     getListenClient(): Promise<ListenClient>
-    waitUntilReady(): Promise<unknown>
-    readonly isClosing: boolean
   }
 }
+const POSTGRES: Members = { run: 2, query: 2 }
 
 /** The part of a `pg` client that ends it if it is silent. */
 export interface ListenClient {
   query(text: string): Promise<unknown>
   readonly connection?: { readonly stream?: { destroy(): unknown } }
 }
-
-const POSTGRES: Members = {
-  ...TAKES,
-  moveToDelayed: 5,
-  run: 2,
-  query: 2,
-  addJob: 2,
-  moveStalledJobsToWait: 0,
-  waitForJob: 1,
-}
-const POSTGRES_CONNECTION: Members = { getListenClient: 0, waitUntilReady: 0 }
 
 /** A worker's loop, which sleeps until one of its jobs ends. */
 export interface JobLoop {
@@ -72,16 +51,7 @@ export function redisBackend(backend: object): RedisBackend {
 /** Returns the backend of BullMQ on PostgreSQL. Throws {@link ConfigurationError} if this BullMQ has another one. */
 export function postgresBackend(backend: object): PostgresBackend {
   checkMembers('the backend for PostgreSQL', backend, POSTGRES)
-  const { connection } = backend as Partial<PostgresBackend>
-  checkMembers("the backend's connection", Object(connection), POSTGRES_CONNECTION)
-  if (!('isClosing' in Object(connection))) throw changed("the backend's connection", 'isClosing')
   return backend as PostgresBackend
-}
-
-/** Sets the longest time in seconds for which a worker waits for a job, where BullMQ has a getter. */
-export function limitBlocking(backend: object, seconds: number): void {
-  if (!('maximumBlockTimeout' in backend)) throw changed('the backend', 'maximumBlockTimeout')
-  Object.defineProperty(backend, 'maximumBlockTimeout', { get: () => seconds })
 }
 
 /** Checks that the loop of this worker can be woken. */
@@ -95,6 +65,24 @@ export function wakeLoop(worker: object, ifItHas: number): void {
   if (loop === null) return
   checkMembers("Worker's loop", loop, LOOP)
   if (loop.numTotal() >= ifItHas) loop.add(Promise.resolve())
+}
+
+/** Sets the longest time in seconds for which a worker waits for a delayed job. Both backends have a getter for it. */
+export function limitBlocking(backend: Pick<IQueueBackend, 'maximumBlockTimeout'>, seconds: number): void {
+  Object.defineProperty(backend, 'maximumBlockTimeout', { get: () => seconds })
+}
+
+/** A backend's calls that may take a job. */
+type Take = 'moveToActive' | 'moveToCompleted' | 'moveToFailed' | 'moveToDelayed'
+
+/** The worker's token among their arguments. */
+const TOKEN_OF: {
+  readonly [Name in Take]: (...args: Parameters<IQueueBackend[Name]>) => string | undefined
+} = {
+  moveToActive: token => token,
+  moveToCompleted: (_job, _value, _remove, token) => token,
+  moveToFailed: (_job, _reason, _remove, token) => token,
+  moveToDelayed: (_jobId, _at, _delay, token) => token,
 }
 
 interface TakingWorker {
@@ -111,13 +99,13 @@ export type OnTake = (job: EventJob, sentAt: Moment) => void
  * Reports each job that the worker takes, when the server's reply is read, and when the request that took it was sent.
  * BullMQ's own event for it has no such time.
  */
-export function reportTakes(worker: TakingWorker, backend: object, onTake: OnTake): void {
+export function reportTakes(worker: TakingWorker, backend: Pick<IQueueBackend, Take>, onTake: OnTake): void {
   const sentAt = new Map<string, Moment>()
-  for (const [name, position] of Object.entries(TOKEN_AT)) {
-    const calls = backend as Record<string, (...args: unknown[]) => Promise<unknown>>
+  for (const [name, tokenOf] of Object.entries(TOKEN_OF)) {
+    const calls = backend as unknown as Record<string, (...args: never[]) => Promise<unknown>>
     const call = calls[name]!.bind(backend)
     calls[name] = async (...args) => {
-      const token = String(args[position])
+      const token = String((tokenOf as (...args: never[]) => string | undefined)(...args))
       sentAt.set(token, momentNow())
       let hasTaken = false
       try {

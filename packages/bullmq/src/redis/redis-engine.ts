@@ -283,10 +283,10 @@ class RedisEngine implements QueueEngine {
     const blocking = trackDuplicates(connection, limits)
     const options = { ...settings, ...workerOptionsOf(limits), ...this.#shared, connection }
     const worker = new Worker(this.name, run, options)
-    const backend = redisBackend(worker.getBackend())
+    const backend = worker.getBackend()
     checkLoop(worker)
     limitBlocking(backend, limits.blockMs / 1000)
-    parsableJobs(backend)
+    parsableJobs(redisBackend(backend))
     reportTakes(worker, backend, onTake)
     const close = worker.close.bind(worker)
     worker.on('error', error => {

@@ -1,7 +1,8 @@
 /**
  * Tries a BullMQ that this package does not allow yet: `npm run test:next --workspace @ackhook/bullmq` takes the next minor
- * version, `-- 6.5` another one. It is installed into a temporary folder, in which the members that BullMQ does not
- * publish are checked, and the inbox suite on Redis runs. Exits with 1 if anything fails.
+ * version, `-- 6.5` another one. It is installed into a temporary folder. Then the sources are compiled with its types,
+ * which finds what it has changed of what it publishes; the members that it does not publish are checked; and the inbox
+ * suite on Redis runs. Exits with 1 if anything fails.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,7 +29,8 @@ try {
   execFileSync('npm', install, { cwd: folder, stdio: 'inherit' })
   const installed = JSON.parse(readFileSync(join(folder, 'node_modules/bullmq/package.json'), 'utf8'))
   console.log(`Trying bullmq ${installed.version}.`)
-  process.exitCode = runTests() ? 0 : 1
+  const results = [compile(), runTests()]
+  process.exitCode = results.includes(false) ? 1 : 0
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -37,6 +39,30 @@ try {
 function found(range) {
   const { stdout } = spawnSync('npm', ['view', `bullmq@${range}`, 'version', '--json'], { encoding: 'utf8' })
   return stdout.trim() === '' || stdout.includes('"error"') ? undefined : stdout
+}
+
+/** Compiles the sources with the types of the BullMQ in the folder. */
+function compile() {
+  const own = join(ROOT, 'packages/bullmq')
+  const config = {
+    extends: join(own, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: true,
+      composite: false,
+      incremental: false,
+      rootDir: ROOT,
+      tsBuildInfoFile: null,
+      skipLibCheck: true,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+      paths: { bullmq: [join(folder, 'node_modules/bullmq/dist/esm/index.d.ts')] },
+    },
+    include: [join(own, 'src')],
+    exclude: [join(own, 'src/**/*.test.ts'), join(own, 'src/**/*.test-d.ts')],
+    references: [],
+  }
+  const path = join(folder, 'tsconfig.json')
+  writeFileSync(path, JSON.stringify(config))
+  return spawnSync('npx', ['tsc', '-p', path], { cwd: ROOT, stdio: 'inherit' }).status === 0
 }
 
 /** Every process of the tests, also those that they start, imports the BullMQ in the folder. */
