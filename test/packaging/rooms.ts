@@ -72,7 +72,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   bullmq: {
     engine: [],
     queues: ['engine'],
-    redis: ['engine', 'queues'],
+    redis: ['engine'],
     postgres: ['engine'],
     retention: ['engine'],
     accepting: ['engine', 'retention'],

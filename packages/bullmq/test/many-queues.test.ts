@@ -1,12 +1,10 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type BullmqInboxOptions, bullmqInbox } from '@ackhook/bullmq'
-import { inboxSuite } from '@ackhook/conformance/inbox'
 import type { Delivery, Inbox, MaybePromise } from '@ackhook/core'
 import { type AttemptResult, type ProcessEvent, settlesWithin } from '@ackhook/core/spi'
 import { Cluster, type Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { itInFull } from '../../../test/support/in-full.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/support/redis-cluster.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -90,28 +88,6 @@ describe('many queues', { timeout: 120_000 }, () => {
   /** Returns the queue's keys on each node. */
   const keysOfNodes = async (queue: string): Promise<readonly (readonly string[])[]> =>
     Promise.all(client.nodes('master').map((node: Redis) => node.keys(`bull:{${queue}*`)))
-
-  const suite = inboxSuite({
-    open: () => {
-      const queue = unique('suite')
-      return { createInbox: () => open(queue, 4) }
-    },
-    capabilities: {
-      survives: true,
-      shared: true,
-      many: true,
-      forgets: true,
-      browse: true,
-      counts: true,
-      serialize: false,
-    },
-  })
-  // With one slot, an event of each of four queues is taken and three of these wait: more are active than run.
-  const differing = ['stats', 'browse']
-  // The suite runs on one queue each time. What differs with many has tests of its own below.
-  for (const { id, name, run } of suite) {
-    if (!differing.includes(id)) itInFull(`${id}: ${name}`, run)
-  }
 
   test('events are spread over the nodes of a cluster, handled once, and recognized in any queue', async () => {
     const queue = unique('q')

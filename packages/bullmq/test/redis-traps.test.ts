@@ -9,8 +9,8 @@ import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
-import { limitsOf } from '../src/engine/lease-limits.ts'
-import { createRedisEngine } from '../src/redis/redis-engine.ts'
+import { createEngine } from '../src/create-engine.ts'
+import { resolveOptions } from '../src/options.ts'
 import { begunAfter } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -535,8 +535,7 @@ test.each(['FLUSHALL', 'a restart without persistence'])(
   async how => {
     const own = await startRedis()
     closing.push(() => own.stop())
-    const settings = { queue: unique('q'), prefix: undefined, telemetry: undefined, create: true, queues: 1 }
-    const engine = await createRedisEngine({ ...settings, limits: limitsOf(11_000) }, own.url)
+    const engine = await createEngine(resolveOptions({ connection: own.url, queue: unique('q') }))
     closing.push(() => engine.disconnect())
     await engine.ready()
     const codes = async (): Promise<string[]> => (await engine.notices()).map(({ code }) => code)

@@ -22,11 +22,15 @@ export interface WorkerSettings
 }
 export type JobProcessor = Processor<JobData, unknown, string>
 
-/** Settings of both engines, apart from their connection. */
-export interface EngineSettings {
+/** Where a queue is on its server. */
+export interface QueuePlace {
   readonly queue: string
   /** Redis only. */
   readonly prefix: string | undefined
+}
+
+/** Settings of both engines, apart from their connection. */
+export interface EngineSettings extends QueuePlace {
   readonly telemetry: Telemetry | undefined
   readonly limits: LeaseLimits
   /** Creates the queue if there is none. */

@@ -1,12 +1,20 @@
 import type { StoreNotice } from '@ackhook/core/spi'
-import type { Bite, Engine, KnownJob, PreparePolicy, QueueCounts, QueueEngine } from '../engine/engine.ts'
+import type {
+  Bite,
+  Engine,
+  KnownJob,
+  PreparePolicy,
+  QueueCounts,
+  QueueEngine,
+  QueuePlace,
+} from '../engine/engine.ts'
 import type { InboxBoard } from '../engine/event-board.ts'
 import type { NewJob } from '../engine/event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import type { QueuePause } from '../engine/queue-pause.ts'
 import { mergeLists } from './merge-lists.ts'
-import type { QueueRecord } from './place-of.ts'
 import { placeOf } from './place-of.ts'
+import { numberedQueue, type QueueRecord } from './queue-record.ts'
 
 /** Longest time until a process notices that another one uses a new number of queues. */
 const REFRESH_MS = 5000
@@ -14,13 +22,18 @@ const REFRESH_MS = 5000
 /**
  * Several queues as one. The hash of an event's id determines its queue. An event is also looked up in the queues that
  * earlier numbers of queues determine, if used within the retention. A query for a single event goes to all queues.
+ *
+ * It stands before a single queue too: only the record tells that there are others. Without it, a process that has not
+ * been deployed again yet would accept and run events that those with more queues already have, and a tool, which does
+ * not know the option, would miss dead letters.
  */
 export class ManyQueues implements Engine {
   readonly queues: QueueEngine[]
   readonly board: InboxBoard
   readonly #first: QueueEngine
   readonly #count: number
-  readonly #create: (index: number) => QueueEngine
+  readonly #place: QueuePlace
+  readonly #open: (place: QueuePlace) => QueueEngine
   readonly #record: QueueRecord
   /** Numbers of queues in the record, without this process's own. */
   #otherCounts: readonly number[] = []
@@ -30,11 +43,18 @@ export class ManyQueues implements Engine {
   #closed = false
   #onMore = (): void => {}
 
-  constructor(count: number, create: (index: number) => QueueEngine, record: QueueRecord) {
+  /** `place`: that of the first queue. */
+  constructor(
+    count: number,
+    place: QueuePlace,
+    open: (place: QueuePlace) => QueueEngine,
+    record: QueueRecord,
+  ) {
     this.#count = count
-    this.#create = create
+    this.#place = place
+    this.#open = open
     this.#record = record
-    this.#first = create(0)
+    this.#first = open(place)
     this.queues = [this.#first]
     this.board = boardOf(this.#first.board, this.queues)
   }
@@ -240,7 +260,8 @@ export class ManyQueues implements Engine {
     const used = await this.#record.read()
     const before = this.queues.length
     const most = Math.max(this.#count, ...used.keys())
-    while (this.queues.length < most && !this.#closed) this.queues.push(this.#create(this.queues.length))
+    while (this.queues.length < most && !this.#closed)
+      this.queues.push(this.#open(numberedQueue(this.#place, this.queues.length + 1)))
     this.#otherCounts = [...used.keys()].filter(count => count !== this.#count)
     if (this.queues.length > before) this.#onMore()
     for (const [count, ageMs] of used) {

@@ -4,12 +4,12 @@ import { Queue, type QueueOptions, type RedisConnectionClient, type RedisOptions
 import { checkLoop, limitBlocking, redisBackend, reportTakes, wakeLoop } from '../engine/bullmq-internals.ts'
 import type {
   Bite,
-  Engine,
   EngineSettings,
   JobProcessor,
   KnownJob,
   QueueCounts,
   QueueEngine,
+  QueuePlace,
   QueueWorker,
   Relocked,
   WorkerSettings,
@@ -20,14 +20,12 @@ import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
 import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
-import { ManyQueues } from '../queues/many-queues.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
-import { numberedQueue, RedisQueueRecord } from './redis-queue-record.ts'
 import {
   DISCARD,
   EXTEND_LOCKS,
@@ -58,15 +56,17 @@ const NAME = 'ackhook-unreadable:'
 /** A wrong or missing password, or a user that is disabled. */
 const REFUSED = /^(?:NOAUTH|WRONGPASS) /
 
-export async function createRedisEngine(
-  { queues, ...settings }: EngineSettings & { readonly queues: number },
+/** Connects to Redis. Returns the connection for deliveries, which all queues share, and what opens a queue. */
+export async function connectRedis(
+  { telemetry, create }: Pick<EngineSettings, 'telemetry' | 'create'>,
   connection: string | RedisOptions | RedisConnectionClient,
-): Promise<Engine> {
+): Promise<{ readonly client: RedisConnectionClient; open(place: QueuePlace): QueueEngine }> {
   const connect = await connector(connection)
-  const deliveries = new Deliveries(connect(FOR_DELIVERIES), settings.create)
-  const create = (index: number) =>
-    new RedisEngine({ ...settings, ...numberedQueue(settings, index + 1) }, connect, deliveries)
-  return new ManyQueues(queues, create, new RedisQueueRecord(deliveries.client, settings))
+  const deliveries = new Deliveries(connect(FOR_DELIVERIES), create)
+  return {
+    client: deliveries.client,
+    open: ({ queue, prefix }) => new RedisEngine({ queue, prefix, telemetry, create }, connect, deliveries),
+  }
 }
 
 /** The connection for deliveries and queries, which all queues share. */
@@ -113,7 +113,7 @@ class RedisEngine implements QueueEngine {
   #mark: string | undefined
 
   constructor(
-    { queue, prefix, telemetry, create }: EngineSettings,
+    { queue, prefix, telemetry, create }: Omit<EngineSettings, 'limits'>,
     connect: Connect,
     deliveries: Deliveries,
   ) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { numberedQueue } from './redis-queue-record.ts'
+import { numberedQueue } from './queue-record.ts'
 
 test.each([
   [

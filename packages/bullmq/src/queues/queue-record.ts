@@ -1,6 +1,6 @@
 import type { RedisConnectionClient } from 'bullmq'
-import type { EngineSettings } from '../engine/engine.ts'
-import { MAX_QUEUES, type QueueRecord } from '../queues/place-of.ts'
+import type { QueuePlace } from '../engine/engine.ts'
+import { MAX_QUEUES } from './place-of.ts'
 
 const NOW = `
 local time = redis.call('TIME')
@@ -25,16 +25,20 @@ if isNew then redis.call('HSET', KEYS[1], '1', now) end
 redis.call('HSET', KEYS[1], ARGV[1], now)
 `
 
-/** The record, in a hash of the first queue. */
-export class RedisQueueRecord implements QueueRecord {
+/**
+ * Numbers of queues that an inbox has had, in a hash of its first queue. They show processes which queues may still hold
+ * events or ids, and tools how many queues there are.
+ */
+export class QueueRecord {
   readonly #client: RedisConnectionClient
   readonly #key: string
 
-  constructor(client: RedisConnectionClient, { prefix = 'bull', queue }: EngineSettings) {
+  constructor(client: RedisConnectionClient, { prefix = 'bull', queue }: QueuePlace) {
     this.#client = client
     this.#key = `${prefix}:${queue}:ackhook-queues`
   }
 
+  /** Milliseconds since a process last used each number. Empty for an inbox that never had more than one queue. */
   async read(): Promise<ReadonlyMap<number, number>> {
     const found = (await this.#client['eval'](READ, 1, this.#key)) as string[]
     const used = new Map<number, number>()
@@ -46,18 +50,18 @@ export class RedisQueueRecord implements QueueRecord {
     return used
   }
 
+  /** Records that a process uses this number now. */
   async use(count: number): Promise<void> {
     await this.#client['eval'](USE, 1, this.#key, count)
   }
 
+  /** Removes a number that no process uses, once its queues are empty. */
   async forget(count: number): Promise<void> {
     await this.#client['hdel'](this.#key, count)
   }
 }
 
 const HASH_TAG = /^([^{]*\{[^}]+)(\}.*)$/s
-
-type QueuePlace = Pick<EngineSettings, 'queue' | 'prefix'>
 
 /**
  * Returns the name of one of several queues. The first has the inbox's name. The others have their number in the hash
