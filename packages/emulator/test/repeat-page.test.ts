@@ -26,7 +26,7 @@ test('one choice filters by what a delivery is or what happened to it, and each 
   ] as const) {
     await kind.selectOption(chosen)
     await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining(type)])
-    await rows.getByText(badge).waitFor()
+    await rows.locator('.badge', { hasText: badge }).waitFor()
   }
   await kind.selectOption('Any')
   await expect.poll(() => rows.count()).toBe(3)
