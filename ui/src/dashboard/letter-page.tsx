@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { EventRow, Role, Whereabouts } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { ApiError, call } from '../kit/api.ts'
-import { Badge, CopyButton, Source, type Tone } from '../kit/elements.tsx'
+import { Badge, Source, type Tone } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { JsonView } from '../kit/json-view.tsx'
 import { Ago } from '../kit/now.tsx'
@@ -11,6 +11,7 @@ import { hrefOf } from '../kit/route.ts'
 import { visible } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
 import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
+import { ShareLetter } from './share-letter.tsx'
 
 export function LetterPage({ letterKey, role }: { readonly letterKey: string; readonly role: Role }) {
   const isFollowed = useSignal(false)
@@ -116,11 +117,7 @@ function Letter({ letter, actions }: LetterProps) {
           <Ago at={failedAt} />, after {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
         </dd>
       </dl>
-      <div class="bar">
-        <CopyButton label="Copy id" text={() => id} />
-        {body !== undefined && <CopyButton label="Copy event" text={() => body} />}
-        <CopyButton label="Copy link" text={() => location.href} />
-      </div>
+      <ShareLetter letter={letter} />
       <section class="stack" aria-labelledby="reason">
         <h2 id="reason">Last error</h2>
         <Source label="Error" text={reason} />

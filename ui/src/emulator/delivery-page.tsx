@@ -9,7 +9,7 @@ import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
-import { attempt } from '../kit/toasts.tsx'
+import { attempt, download } from '../kit/toasts.tsx'
 import { addressOf, api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
 import { commandOf } from './command-of.ts'
@@ -255,13 +255,4 @@ function Body({ delivery, path }: { readonly delivery: DeliveryDetail; readonly 
       {raw.value ? <Source label="Exact bytes" text={text} /> : <JsonView text={text} />}
     </section>
   )
-}
-
-/** Downloads a text as a file. */
-export function download(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.download = name
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

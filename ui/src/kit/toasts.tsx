@@ -57,6 +57,15 @@ export function copy(text: string): Promise<void> {
   )
 }
 
+/** Downloads a text as a file. */
+export function download(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.download = name
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
+
 /** Runs an action and reports it with the equivalent command. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<string>, command?: string): Promise<boolean> {
   try {

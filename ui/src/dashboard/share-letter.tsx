@@ -1,0 +1,41 @@
+import { curlOf, testOf } from '@ackhook/emulator/routes'
+import type { EventRow } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { CopyButton } from '../kit/elements.tsx'
+import { download } from '../kit/toasts.tsx'
+
+/** Address in the command, to be changed: a dashboard does not know where its app receives events. */
+const ADDRESS = 'http://localhost:3000/webhooks'
+/** The command signs anew where a signature stands. */
+const SIGNED = { 'content-type': 'application/json', 'X-Service-Signature': `t=0,v1=${'0'.repeat(64)}` }
+
+/** Buttons that copy a letter's event, for a person or for a program that repeats it. */
+export function ShareLetter({ letter: { id, type, body: text, receivedAt } }: { readonly letter: EventRow }) {
+  const body = text === undefined ? undefined : { text, base64: null }
+  const test = body && testOf({ event: id, type, body, log: [] })
+  return (
+    <div class="bar">
+      <CopyButton label="Copy id" text={() => id} />
+      {body !== undefined && <CopyButton label="Copy event" text={() => body.text} />}
+      <CopyButton label="Copy link" text={() => location.href} />
+      {body !== undefined && (
+        <>
+          <CopyButton label="Copy as cURL" text={() => curlOf({ url: ADDRESS, headers: SIGNED, body })} />
+          {test !== undefined && <CopyButton label="Copy as test" text={() => test} />}
+          <button type="button" onClick={() => download(`${id}.json`, savedRequest(body.text, receivedAt))}>
+            Save request
+          </button>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** A request without a signature, for `ackhook send --from-file`, which signs it. */
+function savedRequest(text: string, receivedAt: number): string {
+  const bytes = Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join('')
+  const request = {
+    ...{ format: 'ackhook-delivery-1', receivedAt: new Date(receivedAt).toISOString(), method: 'POST' },
+    ...{ url: ADDRESS, headers: [['content-type', 'application/json']], body: btoa(bytes) },
+  }
+  return JSON.stringify(request, undefined, 2)
+}
