@@ -8,13 +8,10 @@ import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { SUBJECTS } from './lib/code.mjs'
 import { currentMajor, findNode } from './lib/find-node.mjs'
 import { FRAMEWORKS } from './lib/frameworks.mjs'
 
-const SUBJECTS = [
-  ...['verify', 'http', 'allocated', 'redis', 'durable', 'latency', 'workers', 'start', 'memory'],
-  ...['telemetry', 'sizing'],
-]
 /** Subjects measured only by name. */
 const APART = ['soak']
 /** Subjects that a whole run also measures on other Node versions. */
@@ -61,7 +58,7 @@ function readArguments(words) {
     const list = text => text?.split(',')
     const chosen = { frameworks: list(values.frameworks) ?? Object.keys(FRAMEWORKS) }
     const unknown = [
-      ...positionals.filter(word => ![...SUBJECTS, ...APART].includes(word)),
+      ...positionals.filter(word => !SUBJECTS.includes(word)),
       ...chosen.frameworks.filter(framework => !(framework in FRAMEWORKS)),
     ]
     if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}`)
@@ -74,7 +71,7 @@ function readArguments(words) {
   } catch (error) {
     const flags = Object.keys(FLAGS).map(flag => `--${flag}`)
     process.stderr.write(
-      `${error.message}\nSubjects: ${[...SUBJECTS, ...APART].join(', ')}\nFlags (README.md): ${flags.join(' ')}\n`,
+      `${error.message}\nSubjects: ${SUBJECTS.join(', ')}\nFlags (README.md): ${flags.join(' ')}\n`,
     )
     return process.exit(1)
   }
@@ -97,7 +94,10 @@ function plan() {
   const others = OTHER_NODES.majors
     .filter(major => major !== node)
     .flatMap(major => OTHER_NODES.subjects.map(subject => ({ subject, node: major })))
-  const all = [...SUBJECTS.map(subject => ({ subject, node })), ...others]
+  const all = [
+    ...SUBJECTS.filter(subject => !APART.includes(subject)).map(subject => ({ subject, node })),
+    ...others,
+  ]
   return (subjects.length > 0 ? subjects.map(subject => ({ subject, node })) : all).flatMap(partsOf)
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CORE = 'packages/core/src'
 /** Parts of core that no measured delivery runs through. */
-const NOT_MEASURED = ['advice', 'receiver/health'].map(part => `:(exclude)${CORE}/${part}*`)
+const NOT_MEASURED = ['advice', 'health'].map(part => `:(exclude)${CORE}/${part}`)
 const HTTP = [CORE, ...NOT_MEASURED, 'bench/by-hand', 'bench/servers', 'bench/subjects/http.mjs']
 const INBOXES = ['sqlite', 'bullmq', 'redis'].map(name => `packages/${name}/src`)
 const NO_TESTS = [':(exclude)*.test.ts', ':(exclude)*.test-d.ts']
@@ -15,7 +15,7 @@ const ADAPTERS = {
   hono: ['packages/hono/src'],
 }
 const subjectOf = name => [`bench/subjects/${name}`, `bench/subjects/${name}.mjs`]
-/** The code that each subject's figures describe, and the code that measures them. */
+/** The code that each subject's figures describe, and the code that measures them, in the order of the report. */
 const CODE = {
   verify: [
     ...[`${CORE}/verify`, `${CORE}/events`, `${CORE}/platform`, `${CORE}/http`],
@@ -33,6 +33,8 @@ const CODE = {
   telemetry: [CORE, ...NOT_MEASURED, 'packages/opentelemetry/src', ...subjectOf('telemetry')],
   sizing: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('sizing')],
 }
+export const SUBJECTS = Object.keys(CODE)
+
 /** Ends the commit of figures that were measured with changes that no commit has. */
 const UNCOMMITTED = '+'
 
@@ -40,6 +42,11 @@ const UNCOMMITTED = '+'
 export function measuredCommit() {
   const isChanged = git('status', '--porcelain', '--', 'packages', 'bench') !== ''
   return git('rev-parse', '--short=8', 'HEAD') + (isChanged ? UNCOMMITTED : '')
+}
+
+/** Returns the paths of the code that a section's figures describe, as Git takes them. */
+export function codeOf({ subject, framework }) {
+  return [...CODE[subject], ...(ADAPTERS[framework] ?? [])]
 }
 
 /**
@@ -51,7 +58,7 @@ export function measuredCommit() {
 export function ageOf({ subject, framework, commit }, changedOn = lastChange) {
   if (commit === undefined) return 'the measured commit is unknown'
   if (commit.endsWith(UNCOMMITTED)) return 'measured with uncommitted changes'
-  const date = changedOn(commit, [...CODE[subject], ...(ADAPTERS[framework] ?? [])])
+  const date = changedOn(commit, codeOf({ subject, framework }))
   return date === '' ? undefined : `its code has changed since, last on ${date}`
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { targetsTable } from '../targets.mjs'
 import { drawHttpChart } from './chart.mjs'
-import { ageOf, measuredCommit } from './code.mjs'
+import { ageOf, measuredCommit, SUBJECTS } from './code.mjs'
 import { currentMajor } from './find-node.mjs'
 import { FRAMEWORKS } from './frameworks.mjs'
 import { installedVersions } from './versions.mjs'
@@ -11,10 +11,6 @@ const DATA = new URL('../results.json', import.meta.url)
 const REPORT = new URL('../RESULTS.md', import.meta.url)
 const IMAGES = new URL('../../docs/images/', import.meta.url)
 
-const ORDER = [
-  ...['verify', 'http', 'allocated', 'redis', 'durable', 'latency', 'soak', 'workers', 'start', 'memory'],
-  ...['telemetry', 'sizing'],
-]
 /** Subjects kept once for each Node version; for the others, only the last run is kept. */
 const PER_NODE = ['verify', 'http']
 /** The frameworks of `http`, in order. */
@@ -45,11 +41,11 @@ export function keepSection(subject, { about, markdown, figures, chart }, { fram
 export function writeReport() {
   const { versions, sections: stored } = readResults()
   const sections = Object.values(stored)
-    .filter(({ subject }) => ORDER.includes(subject))
+    .filter(({ subject }) => SUBJECTS.includes(subject))
     .map(section => ({ ...section, age: ageOf(section) }))
     .sort(
       (a, b) =>
-        ORDER.indexOf(a.subject) - ORDER.indexOf(b.subject) ||
+        SUBJECTS.indexOf(a.subject) - SUBJECTS.indexOf(b.subject) ||
         a.node - b.node ||
         PARTS.indexOf(a.framework) - PARTS.indexOf(b.framework),
     )

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { drawHttpChart } from '../../bench/lib/chart.mjs'
-import { ageOf } from '../../bench/lib/code.mjs'
+import { ageOf, codeOf, SUBJECTS } from '../../bench/lib/code.mjs'
 import { judge, targetsTable } from '../../bench/targets.mjs'
+import { ROOT } from '../support/workspace-packages.ts'
 
 const narrow = (middle: number) => ({ middle, low: middle * 0.98, high: middle * 1.02, isNarrow: true })
 const wide = (middle: number) => ({ middle, low: middle * 0.8, high: middle * 1.2, isNarrow: false })
@@ -75,6 +77,14 @@ it('calls figures old if their code has changed since, or was never committed', 
   expect(asked).not.toContain('packages/hono/src')
   expect(ageOf({ ...fastify, commit: '0123abcd+' }, changedOn(''))).toContain('uncommitted')
   expect(ageOf({ subject: 'http' }, changedOn(''))).toContain('unknown')
+})
+
+// Git says of a path that does not exist that it has not changed: figures would never become old.
+it.each(SUBJECTS)('finds the code that the figures of %s describe', subject => {
+  const paths = codeOf({ subject, framework: 'hono' }).map(path => path.replace(':(exclude)', ''))
+  const isOptional = (path: string) => paths.includes(`${path}.mjs`)
+  expect(paths.filter(path => !isOptional(path) && !existsSync(ROOT + path))).toEqual([])
+  expect(paths).toContain(`bench/subjects/${subject}.mjs`)
 })
 
 it('draws no bars without figures of the present code', () => {
