@@ -10,8 +10,9 @@ const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2500, push: 3800
 const BUDGETS: Readonly<Record<string, number>> = {
   // 24,000 after it was made small, without lru-cache and raw-body; 30,000 with fault reports, logs for operators, the
   // limit on bytes in memory, shutdown and health. Added since: leases that are known to hold, bounds on bodies, requests
-  // that cannot be read, advice by error code, receivers of an earlier evaluation, pauses and shared slots.
-  '@ackhook/core': 44_500,
+  // that cannot be read, advice by error code, receivers of an earlier evaluation, pauses and shared slots, which secret
+  // verifies, a report that no delivery arrives, and invalid events as dead letters.
+  '@ackhook/core': 49_000,
   '@ackhook/express': 600,
   // With the description of its route for API documents, and options meant for other plugins.
   '@ackhook/fastify': 2700,
