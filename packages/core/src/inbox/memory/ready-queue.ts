@@ -16,6 +16,21 @@ class KeyQueue<E extends Ready> {
   readonly waiting: E[] = []
   /** Entry that holds the key, from the start of its first attempt until it is finished. */
   holder: E | undefined = undefined
+  /** Its place in a lane. Earlier ones are stale. */
+  line: Line<E> | undefined = undefined
+}
+
+/** Place of a key in the lane, and among the values of the group, of its oldest entry. */
+class Line<E extends Ready> {
+  readonly queue: KeyQueue<E>
+  readonly lane: Lane<E | Line<E>>
+  readonly group: string | undefined
+
+  constructor(queue: KeyQueue<E>, lane: Lane<E | Line<E>>, group: string | undefined) {
+    this.queue = queue
+    this.lane = lane
+    this.group = group
+  }
 }
 
 /**
@@ -26,8 +41,8 @@ class KeyQueue<E extends Ready> {
 export class ReadyQueue<E extends Ready> {
   readonly #parts: ReadyQueueParts
   /** Entries without an ordering key, and keys whose oldest entry may run. */
-  readonly #first: Lane<E | KeyQueue<E>>
-  readonly #retries: Lane<E | KeyQueue<E>>
+  readonly #first: Lane<E | Line<E>>
+  readonly #retries: Lane<E | Line<E>>
   readonly #byKey = new Map<string, KeyQueue<E>>()
   /** What waits for the end of a pause. */
   readonly #parked = new Set<E | KeyQueue<E>>()
@@ -65,6 +80,7 @@ export class ReadyQueue<E extends Ready> {
       insertByAge(queue.waiting, entry)
       // An older one of a type that is not paused may now come before the one that is.
       if (isFirst || this.#parked.delete(queue)) this.#line(queue, queue.waiting[0] ?? entry)
+      else this.#lineAnew(queue)
     }
   }
 
@@ -72,21 +88,19 @@ export class ReadyQueue<E extends Ready> {
   shift(): E | undefined {
     const { pauses } = this.#parts
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const entry = next instanceof KeyQueue ? next.waiting[0] : next
+      if (next instanceof Line && next.queue.line !== next) continue
+      const queue = next instanceof Line ? next.queue : undefined
+      if (queue !== undefined) queue.line = undefined
+      const entry = next instanceof Line ? next.queue.waiting[0] : next
       if (entry === undefined) continue
       if (pauses?.isAny === true && pauses.covers(entry.delivery.type)) {
-        this.#parked.add(next)
+        this.#parked.add(queue ?? entry)
         continue
       }
-      if (next === entry) return entry
-      // The oldest one of a key may have come after the key was lined up, and belong to another group.
-      if (this.#isFull(entry.delivery.group ?? '')) {
-        this.#line(next, entry)
-        continue
+      if (queue !== undefined) {
+        queue.waiting.shift()
+        queue.holder = entry
       }
-      const queue = next as KeyQueue<E>
-      queue.waiting.shift()
-      queue.holder = entry
       return entry
     }
     return undefined
@@ -125,6 +139,7 @@ export class ReadyQueue<E extends Ready> {
     const [first] = queue.waiting
     if (first !== undefined) {
       if (freesKey || (index === 0 && this.#parked.delete(queue))) this.#line(queue, first)
+      else this.#lineAnew(queue)
     } else if (queue.holder === undefined) this.#byKey.delete(key)
     return freesKey && first !== undefined
   }
@@ -141,11 +156,29 @@ export class ReadyQueue<E extends Ready> {
 
   /** `entry`: the one that would run. */
   #line(one: E | KeyQueue<E>, entry: E): void {
-    const lane = entry.attempts > 0 ? this.#retries : this.#first
-    lane.push(one, entry.delivery.group)
+    const lane = this.#laneOf(entry)
+    const { group } = entry.delivery
+    if (!(one instanceof KeyQueue)) {
+      lane.push(one, group)
+      return
+    }
+    one.line = new Line(one, lane, group)
+    lane.push(one.line, group)
   }
 
-  #next(): E | KeyQueue<E> | undefined {
+  /** Gives a key another place if its oldest entry has changed and belongs elsewhere: its own group may have free slots. */
+  #lineAnew(queue: KeyQueue<E>): void {
+    const [first] = queue.waiting
+    if (first === undefined || queue.line === undefined) return
+    const { lane, group } = queue.line
+    if (lane !== this.#laneOf(first) || group !== first.delivery.group) this.#line(queue, first)
+  }
+
+  #laneOf({ attempts }: E): Lane<E | Line<E>> {
+    return attempts > 0 ? this.#retries : this.#first
+  }
+
+  #next(): E | Line<E> | undefined {
     const isRetryTurn = !this.#wasRetry && this.#runningRetries < this.#mostRetries
     const retry = isRetryTurn ? this.#retries.shift() : undefined
     this.#wasRetry = retry !== undefined
