@@ -91,14 +91,15 @@ class RedisStore {
   }
 
   async claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
-    const { leaseMs, countForMs } = options
+    const { leaseMs, countForMs, isRunning } = options
     const { prefix, failOpen } = this.#options
     if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
-    const late = failOpen ? undefined : (reply: Reply) => this.#release(key, token, reply, countForMs)
+    const late = (reply: Reply): void => this.#release(key, token, reply, countForMs)
+    const isKept = failOpen || isRunning === true
     const keep = countForMs === undefined ? '0' : wholeMs(countForMs)
     try {
       const args = [tokenText(token), wholeMs(leaseMs), keep]
-      const claim = toClaim(await this.#claims.run(prefix + key, args, late), options)
+      const claim = toClaim(await this.#claims.run(prefix + key, args, isKept ? undefined : late), options)
       if (failOpen && claim === FULL)
         return this.#claimAnyway(new Error('it has no memory for another claim'))
       this.#failingOpen = false

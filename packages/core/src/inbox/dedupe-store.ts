@@ -79,6 +79,11 @@ export interface ClaimOptions {
    * more lapse. The count is kept for this long after the lease. A claim without it forgets the count.
    */
   readonly countForMs?: number
+  /**
+   * Set if the event already runs, and its lease vanished: a store that releases a claim which succeeds after the caller
+   * was told of a failure keeps this one, because the caller renews it.
+   */
+  readonly isRunning?: true
 }
 
 /** Earlier runs of an event that is not handled yet. */

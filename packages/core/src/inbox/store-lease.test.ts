@@ -34,10 +34,12 @@ describe('a lease in a store', () => {
     expect(lease.isPastHalf()).toBe(false)
   })
 
-  it('that vanished is taken again', async () => {
-    const { lease, seenByOthers } = await claimed()
+  it('that vanished is taken again, by a claim that says so', async () => {
+    const { store, lease, seenByOthers } = await claimed()
+    const claim = vi.spyOn(store, 'claim')
     vi.advanceTimersByTime(LEASE_MS)
     expect(await lease.renew()).toBe('held')
+    expect(claim.mock.lastCall?.[2]).toMatchObject({ isRunning: true })
     expect(await seenByOthers()).toBe('in_flight')
   })
 

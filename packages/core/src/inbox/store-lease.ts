@@ -100,7 +100,7 @@ export class StoreLease {
     const sentAt = momentNow()
     const token = newToken()
     this.#token = token
-    const { outcome } = await store.claim(key, token, this.#claimOptions())
+    const { outcome } = await store.claim(key, token, { ...this.#claimOptions(), isRunning: true })
     // Nobody would renew or release it, and it would keep a redelivery away.
     if (this.#hasEnded && outcome === 'claimed') await this.#release(token)
     if (this.#hasEnded || outcome === 'full') return 'unknown'

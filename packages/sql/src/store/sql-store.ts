@@ -67,12 +67,12 @@ class SqlStore {
 
   claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
     void this.#prune()
-    const { countForMs } = options
+    const { countForMs, isRunning } = options
     const kept = countForMs === undefined ? undefined : { ...NO_RUNS, countForMs }
     return this.#bounded('claim', () => this.#claim(this.#keyOf(key), token, options), {
       // The caller has received a failure: without this, its retry would wait until the lease expires.
       late: claim => {
-        if (claim.outcome !== 'claimed') return
+        if (claim.outcome !== 'claimed' || isRunning === true) return
         this.release(key, token, kept && { ...kept, ...claim.runs }).catch(() => {})
       },
     })

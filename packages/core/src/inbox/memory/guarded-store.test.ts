@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../observe/observation.ts'
-import type { Claim, DedupeStore } from '../dedupe-store.ts'
+import type { Claim, ClaimOptions, DedupeStore } from '../dedupe-store.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { memoryStore } from './memory-store.ts'
 
@@ -79,10 +79,16 @@ describe.each(operations)('%s', operation => {
 })
 
 describe('a claim that comes too late', () => {
-  async function lateClaim(claim: Claim, release: DedupeStore['release'] & ReturnType<typeof vi.fn>) {
+  async function lateClaim(
+    claim: Claim,
+    release: DedupeStore['release'] & ReturnType<typeof vi.fn>,
+    options: Pick<ClaimOptions, 'isRunning'> = {},
+  ) {
     let answer: (claim: Claim) => void = () => {}
     const { guarded: slow } = guard({ claim: () => new Promise(resolve => (answer = resolve)), release })
-    const rejected = expect(slow.claim('k', 't', { leaseMs: 1, fingerprint: 1 })).rejects.toThrow()
+    const rejected = expect(
+      slow.claim('k', 't', { leaseMs: 1, fingerprint: 1, ...options }),
+    ).rejects.toThrow()
     await vi.advanceTimersByTimeAsync(1000)
     await rejected
     answer(claim)
@@ -99,6 +105,12 @@ describe('a claim that comes too late', () => {
     const release = vi.fn(() => true)
     await lateClaim({ outcome: 'in_flight', retryAfterMs: 5 }, release)
     await lateClaim({ outcome: 'completed' }, release)
+    expect(release).not.toHaveBeenCalled()
+  })
+
+  it('is kept if its event runs: the next renewal recognizes it', async () => {
+    const release = vi.fn(() => true)
+    await lateClaim({ outcome: 'claimed' }, release, { isRunning: true })
     expect(release).not.toHaveBeenCalled()
   })
 

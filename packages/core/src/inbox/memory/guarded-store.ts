@@ -32,16 +32,14 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
   }
 
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim> {
-    return this.#guard<Claim>(
-      'claim',
-      () => this.#store.claim(key, token, options),
-      // Releases at once: the sender got 503, and its retry would otherwise wait for the lease to expire.
-      async claim => {
-        try {
-          if (claim.outcome === 'claimed') await this.#release(key, token, keptRuns(claim, options))
-        } catch {}
-      },
-    )
+    // Releases at once: the sender got 503, and its retry would otherwise wait for the lease to expire.
+    const late = async (claim: Claim): Promise<void> => {
+      try {
+        if (claim.outcome === 'claimed') await this.#release(key, token, keptRuns(claim, options))
+      } catch {}
+    }
+    const call = (): MaybePromise<Claim> => this.#store.claim(key, token, options)
+    return this.#guard('claim', call, options.isRunning === true ? undefined : late)
   }
 
   handled(key: string, fingerprint: number): 'completed' | 'conflict' | undefined {
