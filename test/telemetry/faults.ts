@@ -41,6 +41,8 @@ const NO_DEPTH = {
   ackhook_dead: unknown,
   ackhook_oldest_pending: unknown,
   ackhook_oldest_untried: unknown,
+  ackhook_postgres_oldest_snapshot: unknown,
+  ackhook_postgres_dead_rows: unknown,
 }
 
 export const FAULTS: readonly Fault[] = [
@@ -130,6 +132,17 @@ export const FAULTS: readonly Fault[] = [
     once: { [incidents('redis_evicts')]: 1 },
     fires: { AckhookNotice: 15 },
     withinS: TWO_MINUTES,
+  },
+  {
+    name: 'a report holds a transaction open on the PostgreSQL of the inbox',
+    perMinute: BUSY,
+    once: { [incidents('postgres_snapshot_held')]: 1 },
+    gauges: {
+      ackhook_postgres_oldest_snapshot: seconds => seconds,
+      ackhook_postgres_dead_rows: seconds => 9000 + 100 * seconds,
+    },
+    fires: { AckhookSnapshotHeld: 135 },
+    withinS: A_QUARTER_HOUR,
   },
   {
     name: 'the sender has changed the shape of its events (422)',

@@ -23,6 +23,7 @@ const INCIDENTS = [
   'redis_emptied',
   'redis_evicts',
   'handlers_differ',
+  'postgres_snapshot_held',
 ]
 const TYPE = 'messaging_destination_name="conversation.resolved"'
 
@@ -59,6 +60,8 @@ export const HEALTHY: Values<number> = {
   ackhook_capacity: 10_000,
   ackhook_last_delivery_age: 6,
   ackhook_silent: 0,
+  ackhook_postgres_oldest_snapshot: 1,
+  ackhook_postgres_dead_rows: 9000,
 }
 
 /** Adds the labels of a target to the series of a process. */

@@ -45,6 +45,19 @@ it('gauges tell events that never ran from those that wait for a retry, if the i
   expect(await read()).toEqual([undefined, undefined, undefined])
 })
 
+it('gauges tell how long PostgreSQL has kept dead rows and how many, if the inbox does', async () => {
+  const { telemetry, collect } = setUp()
+  let stats: InboxStats = { ...STATS, oldestSnapshotMs: 90_000, deadRows: 700 }
+  telemetry.watch({ stats: async () => stats })
+  const read = async () => {
+    const metrics = await collect()
+    return ['oldest_snapshot', 'dead_rows'].map(name => metrics(`ackhook.postgres.${name}`)[0]?.value)
+  }
+  expect(await read()).toEqual([90, 700])
+  stats = STATS
+  expect(await read()).toEqual([undefined, undefined])
+})
+
 it('gauges of one receiver stay while the inbox of another is down', async () => {
   const { telemetry, collect, meterProvider } = setUp()
   let isDown = false

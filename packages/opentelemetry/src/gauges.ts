@@ -57,6 +57,19 @@ const DEPTHS = [
     read: ({ oldestUntriedMs }: InboxStats) =>
       oldestUntriedMs === undefined ? undefined : oldestUntriedMs / 1000,
   },
+  {
+    name: 'ackhook.postgres.oldest_snapshot',
+    unit: 's',
+    description: 'How long the oldest snapshot has been held that keeps PostgreSQL from removing dead rows.',
+    read: ({ oldestSnapshotMs }: InboxStats) =>
+      oldestSnapshotMs === undefined ? undefined : oldestSnapshotMs / 1000,
+  },
+  {
+    name: 'ackhook.postgres.dead_rows',
+    unit: '{row}',
+    description: "Dead rows of the queue's table, which each event reads past.",
+    read: ({ deadRows }: InboxStats) => deadRows,
+  },
 ] as const
 
 const UP = {

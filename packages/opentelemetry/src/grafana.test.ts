@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createReceiver, type Observation, RetryAfterError } from '@ackhook/core'
+import { createReceiver, memoryInbox, type Observation, RetryAfterError } from '@ackhook/core'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { expect, it } from 'vitest'
@@ -27,7 +27,14 @@ async function scrape(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true })
   const meterProvider = new MeterProvider({ readers: [exporter] })
   const telemetry = opentelemetry({ meterProvider })
-  const receiver = createReceiver({ secret: 'a-secret-of-at-least-16-bytes', expectEvery: '1h' })
+  const inner = memoryInbox()
+  // As an inbox on PostgreSQL does.
+  const stats = async () => ({ ...(await inner.stats()), oldestSnapshotMs: 0, deadRows: 0 })
+  const receiver = createReceiver({
+    secret: 'a-secret-of-at-least-16-bytes',
+    inbox: { ...inner, stats },
+    expectEvery: '1h',
+  })
   receiver.on('*', () => {})
   await receiver.start()
   telemetry.watch(receiver)

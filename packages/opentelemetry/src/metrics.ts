@@ -35,6 +35,8 @@ const INCIDENTS: readonly string[] = [
   'redis_policy_unknown',
   'postgres_not_durable',
   'postgres_isolation',
+  'postgres_snapshot_held',
+  'postgres_dead_rows',
 ]
 /** Refusals that are reported as zero from the start, because an alert counts them. */
 const COUNTED: readonly RefusalCode[] = [

@@ -167,6 +167,13 @@ export interface InboxStats {
    * the engine does not tell.
    */
   readonly oldestUntriedMs?: number
+  /**
+   * On PostgreSQL: how long the oldest snapshot has been held that keeps dead rows from being removed, in milliseconds; `0`
+   * when none is held. Looked up once a minute. Absent: the engine has no such thing, or has not looked yet.
+   */
+  readonly oldestSnapshotMs?: number
+  /** On PostgreSQL: dead rows of the queue's table, which each event reads past. Looked up once a minute. */
+  readonly deadRows?: number
   /** `name: message` of the latest error found among the events waiting for another attempt. */
   readonly waitingError?: string
   /** `true` while handling is paused for all types, or the engine's queue is: no waiting event is handled. */
