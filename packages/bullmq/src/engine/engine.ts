@@ -68,7 +68,8 @@ export interface KnownJob extends Partial<Remembered> {
   readonly dead: boolean
 }
 
-export interface QueueCounts extends Pick<InboxStats, 'pending' | 'active' | 'dead' | 'paused'> {
+export interface QueueCounts
+  extends Pick<InboxStats, 'pending' | 'active' | 'dead' | 'paused' | 'oldestSnapshotMs' | 'deadRows'> {
   /** Jobs that wait for a later time. */
   readonly retrying: number
   /**

@@ -32,6 +32,7 @@ import { firstCause } from '../engine/reaching.ts'
 import { leaveConnections, lockByServerClock, retryDeadlocks, retryingDeadlocks } from './backend-patches.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { PoolListeners, StuckConnects, watchListener } from './connections.ts'
+import { DeadRows } from './dead-rows.ts'
 import { postgresNotices } from './notices.ts'
 import { CREATE_ORDER, ISOLATION, ORDER_IS_MISSING } from './order-tables.ts'
 import { PostgresBoard } from './postgres-board.ts'
@@ -132,6 +133,7 @@ class PostgresEngine implements QueueEngine {
   readonly #queries: Queries
   /** Queries that read or change many rows. */
   readonly #slowQueries: Queries
+  readonly #deadRows: DeadRows
   readonly #pause: PauseSwitch
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
@@ -158,6 +160,7 @@ class PostgresEngine implements QueueEngine {
     this.#stuckConnects = new StuckConnects(this.#pool, limits.silenceMs)
     this.#queries = typedQueries(this.#pool, limits.silenceMs)
     this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
+    this.#deadRows = new DeadRows(this.#queries)
     this.board = new PostgresBoard(this.#queries, queue)
     this.#pause = new PauseSwitch(this.#queue, {
       read: async () => {
@@ -230,6 +233,7 @@ class PostgresEngine implements QueueEngine {
       untriedAt: paused ? undefined : timeOf(untried),
       waitingError: waiting_error ?? undefined,
       ...(paused && { paused }),
+      ...this.#deadRows.stats,
     }
   }
 
@@ -361,10 +365,10 @@ class PostgresEngine implements QueueEngine {
   }
 
   async notices(): Promise<readonly StoreNotice[]> {
-    const sentAt = Date.now()
-    const { rows } = await this.#queries.query(GUARANTEEING_SETTINGS)
-    const asked = { sentAt, answeredAt: Date.now() }
-    return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.['now']), asked)]
+    // A server that only speaks the protocol may not have these views.
+    const deadRows = this.#deadRows.check().catch(() => [])
+    const settings = await this.#settings()
+    return [...settings, ...(await deadRows)]
   }
 
   close(): Promise<unknown> {
@@ -375,6 +379,13 @@ class PostgresEngine implements QueueEngine {
     this.#stuckConnects.stop()
     await this.#queue.disconnect()
     this.#listeners.remove()
+  }
+
+  async #settings(): Promise<readonly StoreNotice[]> {
+    const sentAt = Date.now()
+    const { rows } = await this.#queries.query(GUARANTEEING_SETTINGS)
+    const asked = { sentAt, answeredAt: Date.now() }
+    return [...postgresNotices(rows[0] ?? {}), ...clockNotice('PostgreSQL', Number(rows[0]?.['now']), asked)]
   }
 
   async #checkIsolation(): Promise<void> {
