@@ -5,6 +5,7 @@ import type { NewUser } from './new-user.ts'
 export interface Wanted {
   readonly framework: string
   readonly inbox: string
+  readonly database: string
   readonly language: string
   readonly tests: boolean
 }
@@ -13,11 +14,14 @@ const FOLDER = 'app'
 
 /** Creates and installs a project, and runs its own tests. */
 export async function createProject(user: NewUser, wanted: Wanted): Promise<void> {
-  const { framework, inbox, language, tests } = wanted
-  const flags = `--framework ${framework} --inbox ${inbox} --language ${language} --${tests ? '' : 'no-'}tests`
+  const { framework, inbox, database, language, tests } = wanted
+  const flags = `--framework ${framework} --inbox ${inbox} --database ${database} --language ${language} --${tests ? '' : 'no-'}tests`
   expect(await user.run(`npm create --yes ackhook ${FOLDER} -- ${flags}`)).toContain(`to ${FOLDER}\n`)
   await inProject(user, 'npm install --no-audit --no-fund')
-  if (tests) expect(await inProject(user, 'npm test')).toMatch(/^(?:#|ℹ) pass 2$/m)
+  const passed = database === 'none' ? 2 : 3
+  if (tests) expect(await inProject(user, 'npm test')).toMatch(new RegExp(`^(?:#|ℹ) pass ${passed}$`, 'm'))
+  // The step of its README.
+  if (database !== 'none') expect(await inProject(user, 'npm run schema')).toContain('The tables are there')
 }
 
 /** Starts the project, sends an event as in its README, and ends it. */

@@ -7,10 +7,10 @@ afterEach(() => user.leave())
 
 // Tries each answer once. `npm run test:create` tries all combinations, with a Redis.
 it.each([
-  { framework: 'express', inbox: 'memory', language: 'typescript', tests: true },
-  { framework: 'fastify', inbox: 'bullmq', language: 'javascript', tests: true },
-  { framework: 'hono', inbox: 'sqlite', language: 'typescript', tests: false },
-])('npm create ackhook creates an app on $framework with $inbox in $language', async wanted => {
+  { framework: 'express', inbox: 'memory', database: 'postgres', language: 'typescript', tests: true },
+  { framework: 'fastify', inbox: 'bullmq', database: 'none', language: 'javascript', tests: true },
+  { framework: 'hono', inbox: 'sqlite', database: 'none', language: 'typescript', tests: false },
+])('npm create ackhook creates an app on $framework with $inbox and $database in $language', async wanted => {
   user = await newUser(inject('registry'))
   await createProject(user, wanted)
   if (wanted.inbox !== 'bullmq') await playProject(user)

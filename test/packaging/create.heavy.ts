@@ -15,12 +15,17 @@ afterEach(() => user.leave())
 const combinations: readonly Wanted[] = answersTo('framework').flatMap(framework =>
   answersTo('inbox').flatMap(inbox =>
     answersTo('language').flatMap(language =>
-      [true, false].map(tests => ({ framework, inbox, language, tests })),
+      [true, false].flatMap(tests =>
+        answersTo('database')
+          // Its code depends on the inbox only in the options of the receiver.
+          .filter(database => database === 'none' || (tests && inbox !== 'sqlite'))
+          .map(database => ({ framework, inbox, database, language, tests })),
+      ),
     ),
   ),
 )
 
-it.each(combinations)('$framework with $inbox in $language, tests: $tests', async wanted => {
+it.each(combinations)('$framework with $inbox and $database in $language, tests: $tests', async wanted => {
   user = await newUser(inject('registry'))
   await createProject(user, wanted)
   await playProject(user, redis.url)

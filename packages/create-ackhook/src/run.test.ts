@@ -47,7 +47,17 @@ function manifestIn(folder: string) {
 
 describe('without a terminal', () => {
   it('writes the chosen files and prints the next steps', async () => {
-    const flags = ['--framework', 'fastify', '--inbox', 'bullmq', '--language', 'javascript', '--no-tests']
+    const flags = [
+      '--framework',
+      'fastify',
+      '--inbox',
+      'bullmq',
+      '--database',
+      'none',
+      '--language',
+      'javascript',
+      '--no-tests',
+    ]
     const { code, out, err } = await runWith(['my app', ...flags])
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain("  cd 'my app'\n  npm install\n  npm run start\n")
@@ -65,7 +75,7 @@ describe('without a terminal', () => {
     const { code, err } = await runWith(['a', '--inbox', 'memory'])
     expect([code, err]).toEqual([
       2,
-      'Error: there is no terminal to ask questions in: add --yes for the defaults, or give --framework, --language, --tests\n',
+      'Error: there is no terminal to ask questions in: add --yes for the defaults, or give --framework, --database, --language, --tests\n',
     ])
     expect(readdirSync(cwd)).toEqual([])
   })
@@ -152,6 +162,7 @@ describe('in a terminal', () => {
         ['Which folder?', 'taken', ENTER],
         ['taken is not empty (file): choose another folder', '-not', ENTER],
         ['Which framework?', DOWN, DOWN, ENTER],
+        ['Where do handlers write?', ENTER],
         ['Which language?', DOWN, ENTER],
         ['Add a test', 'n', ENTER],
       ],

@@ -6,6 +6,8 @@ import { HELP } from './command/help.ts'
 import { readArgs } from './command/read-args.ts'
 import type { Terminal } from './command/terminal.ts'
 import { UsageError } from './command/usage-error.ts'
+import type { Choices } from './project/choices.ts'
+import { hasDatabase } from './project/database.ts'
 import type { Facts } from './project/manifest.ts'
 import { projectFiles } from './project/project-files.ts'
 import { folderFault, writeProject } from './project/write-project.ts'
@@ -47,7 +49,7 @@ async function create(given: readonly string[], terminal: Terminal): Promise<num
   const written = `Wrote ${Object.keys(files).length} files to ${plan.folder}`
   if (isAsking) outro(written, { output })
   else output.write(`${written}\n\n`)
-  output.write(nextSteps(relative(cwd, folder), facts))
+  output.write(nextSteps(relative(cwd, folder), plan.choices, facts))
   return 0
 }
 
@@ -66,10 +68,11 @@ function factsOf(folder: string, { userAgent = '' }: Terminal): Facts {
   }
 }
 
-function nextSteps(folder: string, { agent }: Facts): string {
+function nextSteps(folder: string, choices: Choices, { agent }: Facts): string {
   const commands = [
     ...(folder === '' ? [] : [`cd ${quoted(folder)}`]),
     `${agent} install`,
+    ...(hasDatabase(choices) ? [`${agent} run schema`] : []),
     `${agent} run start`,
   ]
   return `Next:

@@ -61,6 +61,7 @@ function prompts({ input, output, cwd }: Terminal): Readonly<Record<string, () =
       }),
     framework: choose('framework'),
     inbox: choose('inbox'),
+    database: choose('database'),
     language: choose('language'),
     tests: () => confirm({ ...streams, message: 'Add a test of the handler and the route?' }),
   }

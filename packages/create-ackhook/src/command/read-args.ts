@@ -13,7 +13,7 @@ export interface Args {
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const OPTIONS = {
-  ...{ framework: text, inbox: text, language: text, tests: flag },
+  ...{ framework: text, inbox: text, database: text, language: text, tests: flag },
   ...{ yes: { ...flag, short: 'y' }, help: { ...flag, short: 'h' }, version: flag },
 } as const
 

@@ -12,6 +12,13 @@ export const QUESTIONS = {
       bullmq: 'BullMQ on Redis: many machines, survives a crash',
     },
   },
+  database: {
+    question: 'Where do handlers write?',
+    answers: {
+      none: 'Nowhere yet',
+      postgres: 'PostgreSQL, each effect exactly once (PGlite on your machine)',
+    },
+  },
   language: {
     question: 'Which language?',
     answers: { typescript: 'TypeScript', javascript: 'JavaScript' },

@@ -1,5 +1,6 @@
 import type { Choices } from './choices.ts'
 import type { Code } from './code.ts'
+import { DATABASE, hasDatabase } from './database.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 
 /** Code that depends on the framework: the code of its page in `docs/getting-started`, wrapped in a function for tests. */
@@ -12,10 +13,10 @@ export interface Framework {
   server(code: Code, choices: Choices): string
   readonly test: {
     readonly typeImport?: string
-    /** Statement that creates `hooks`. */
-    readonly hooks: string
+    /** Statement that creates `hooks`. `values`: the arguments of `createApp`. */
+    hooks(values: string): string
     /** Statements that create an app with a callable route, and close it after the test, even if it fails. */
-    app(code: Code): string
+    app(code: Code, values: string): string
     /** Start of the call to the route, up to the request. */
     readonly call: string
   }
@@ -36,16 +37,27 @@ const LISTENING = 'console.log(`Listening on http://localhost:${port}/webhooks`)
 const PORT = 'const port = Number(process.env.PORT ?? 3000)'
 const SHUTDOWN = "import { gracefulShutdown } from '@ackhook/core/node'"
 
-/** Returns the parameter of `createApp`, the option that passes it on, and the import of its type. */
-function inboxParts(code: Code, { inbox }: Choices) {
-  const durable = DURABLE_INBOXES[inbox]
+/** Returns what the choices add to the code: the parameters of `createApp`, the options and the handler that use them, and their imports. */
+function partsOf(code: Code, choices: Choices) {
+  const inbox = DURABLE_INBOXES[choices.inbox]
+  const database = hasDatabase(choices) ? DATABASE : undefined
+  const list = (...parts: readonly (string | undefined | false)[]) => parts.filter(Boolean).join(', ')
   return {
-    parameter: durable === undefined ? '' : `inbox${code.typed('?: Inbox')}`,
-    option: durable === undefined ? '' : ', inbox',
-    typeImport: durable && code.typed("import type { Inbox } from '@ackhook/core'"),
-    statement: durable?.statement,
-    before: durable?.before ?? '',
-    call: durable?.call ?? '',
+    parameters: list(database && `db${code.typed(': Database')}`, inbox && `inbox${code.typed('?: Inbox')}`),
+    options: inbox ? ', inbox' : database ? ', store: sqlStore(db)' : '',
+    appImports: [
+      inbox && code.typed("import type { Inbox } from '@ackhook/core'"),
+      ...(database?.imports(code) ?? []),
+    ],
+    effects: database === undefined ? '' : '  const { once } = sqlEffects(db)\n',
+    handler: database?.handler ?? HANDLER,
+    serverImports: [
+      inbox?.statement,
+      database && `import { openDatabase } from './database.${code.extension}'`,
+    ],
+    before: `${inbox?.before ?? ''}${database === undefined ? '' : 'const { db, close } = openDatabase(process.env.DATABASE_URL)\n'}`,
+    values: list(database && 'db', inbox?.call),
+    cleanup: database === undefined ? '' : ', { cleanup: close }',
   }
 }
 
@@ -54,14 +66,14 @@ const appImport = (code: Code) => `import { createApp } from './app.${code.exten
 /** Express and Hono: the receiver is also the handler of the route. */
 function appWithHooks(adapter: string, statements: string, route: string) {
   return (code: Code, choices: Choices) => {
-    const { parameter, option, typeImport } = inboxParts(code, choices)
-    return `${code.imports(`import { webhooks } from '${adapter}'`, statements, typeImport)}
+    const { parameters, options, appImports, effects, handler } = partsOf(code, choices)
+    return `${code.imports(`import { webhooks } from '${adapter}'`, statements, ...appImports)}
 
 /** The app without a port, so that a test can have one too. */
-export function createApp(${parameter}) {
-  const hooks = webhooks({ secret: process.env.SIGNING_SECRET, strict: true${option} })
+export function createApp(${parameters}) {
+${effects}  const hooks = webhooks({ secret: process.env.SIGNING_SECRET, strict: true${options} })
 
-  hooks.${HANDLER}
+  hooks.${handler}
 
 ${route}
   return { app, hooks }
@@ -72,15 +84,15 @@ ${route}
 
 function serverWithHooks(statement: string, listen: string) {
   return (code: Code, choices: Choices) => {
-    const inbox = inboxParts(code, choices)
-    return `${code.imports(SHUTDOWN, statement, inbox.statement, appImport(code))}
+    const { serverImports, before, values, cleanup } = partsOf(code, choices)
+    return `${code.imports(SHUTDOWN, statement, ...serverImports, appImport(code))}
 
 ${PORT}
-${inbox.before}const { app, hooks } = createApp(${inbox.call})
-${inbox.call === '' ? '' : 'await hooks.start()\n'}
+${before}const { app, hooks } = createApp(${values})
+${values === '' ? '' : 'await hooks.start()\n'}
 ${listen}
 
-gracefulShutdown(hooks, server)
+gracefulShutdown(hooks, server${cleanup})
 `
   }
 }
@@ -103,8 +115,8 @@ server.once('listening', () => ${LISTENING})`,
     ),
     test: {
       typeImport: "import type { AddressInfo } from 'node:net'",
-      hooks: 'const { hooks } = createApp()',
-      app: code => `const { app, hooks } = createApp()
+      hooks: values => `const { hooks } = createApp(${values})`,
+      app: (code, values) => `const { app, hooks } = createApp(${values})
   const server = app.listen(0)
   t.after(() => Promise.all([server.close(), hooks.close()]))
   const { port } = server.address()${code.typed(' as AddressInfo')}
@@ -116,37 +128,37 @@ server.once('listening', () => ${LISTENING})`,
     packages: ['@ackhook/core', '@ackhook/fastify', 'fastify'],
     types: [],
     app(code, choices) {
-      const { parameter, option, typeImport } = inboxParts(code, choices)
-      return `${code.imports("import { webhooks } from '@ackhook/fastify'", "import fastify from 'fastify'", typeImport)}
+      const { parameters, options, appImports, effects, handler } = partsOf(code, choices)
+      return `${code.imports("import { webhooks } from '@ackhook/fastify'", "import fastify from 'fastify'", ...appImports)}
 ${code.typed(STRICT_TYPES)}
 /** The app without a port, so that a test can have one too. */
-export async function createApp(${parameter}) {
-  const app = fastify()
+export async function createApp(${parameters}) {
+${effects}  const app = fastify()
 
-  await app.register(webhooks, { path: '/webhooks', secret: process.env.SIGNING_SECRET, strict: true${option} })
+  await app.register(webhooks, { path: '/webhooks', secret: process.env.SIGNING_SECRET, strict: true${options} })
 
-  app.webhooks.${HANDLER}
+  app.webhooks.${handler}
 
   return app
 }
 `
     },
     server(code, choices) {
-      const inbox = inboxParts(code, choices)
-      return `${code.imports(SHUTDOWN, inbox.statement, appImport(code))}
+      const { serverImports, before, values, cleanup } = partsOf(code, choices)
+      return `${code.imports(SHUTDOWN, ...serverImports, appImport(code))}
 
 ${PORT}
-${inbox.before}const app = await createApp(${inbox.call})
+${before}const app = await createApp(${values})
 
 await app.listen({ port })
 ${LISTENING}
 
-gracefulShutdown(app.webhooks, app)
+gracefulShutdown(app.webhooks, app${cleanup})
 `
     },
     test: {
-      hooks: 'const { webhooks: hooks } = await createApp()',
-      app: () => `const app = await createApp()
+      hooks: values => `const { webhooks: hooks } = await createApp(${values})`,
+      app: (_, values) => `const app = await createApp(${values})
   t.after(() => app.close())
   const url = \`\${await app.listen({ port: 0 })}/webhooks\``,
       call: 'fetch(url, ',
@@ -167,8 +179,8 @@ gracefulShutdown(app.webhooks, app)
 server.once('listening', () => ${LISTENING})`,
     ),
     test: {
-      hooks: 'const { hooks } = createApp()',
-      app: () => `const { app, hooks } = createApp()
+      hooks: values => `const { hooks } = createApp(${values})`,
+      app: (_, values) => `const { app, hooks } = createApp(${values})
   t.after(() => hooks.close())`,
       call: "app.request('/webhooks', ",
     },

@@ -9,8 +9,10 @@ import { projectFiles } from './project-files.ts'
 const FACTS = { name: 'Our Webhooks!', version: '1.2.3', hasSqlite: true, agent: 'npm' }
 const ALL: readonly Choices[] = answersTo('framework').flatMap(framework =>
   answersTo('inbox').flatMap(inbox =>
-    answersTo('language').flatMap(language =>
-      [true, false].map(tests => ({ framework, inbox, language, tests })),
+    answersTo('database').flatMap(database =>
+      answersTo('language').flatMap(language =>
+        [true, false].map(tests => ({ framework, inbox, database, language, tests })),
+      ),
     ),
   ),
 )
@@ -24,7 +26,10 @@ it.each(answersTo('framework'))('the %s app has the code of its documentation pa
   const block = readmeBlocks(page, 'new-user').find(one => one.flags['file'] === 'server.mjs')
   const documented = statements(block?.text ?? '')
   for (const language of answersTo('language')) {
-    const files = projectFiles({ framework, inbox: 'memory', language, tests: false }, FACTS)
+    const files = projectFiles(
+      { framework, inbox: 'memory', database: 'none', language, tests: false },
+      FACTS,
+    )
     const extension = language === 'typescript' ? 'ts' : 'js'
     const written = statements(`${files[`src/app.${extension}`]}${files[`src/server.${extension}`]}`)
     expect(documented.length).toBeGreaterThan(8)
@@ -48,7 +53,7 @@ function statements(code: string): readonly string[] {
 }
 
 it('every combination declares the packages that its code imports and its scripts run, and no others', () => {
-  expect(ALL).toHaveLength(36)
+  expect(ALL).toHaveLength(72)
   for (const choices of ALL) {
     const files = projectFiles(choices, FACTS)
     const code = Object.entries(files).filter(([name]) => name.startsWith('src/'))
@@ -80,7 +85,13 @@ function projectManifest(file: string): Readonly<Record<string, unknown>> {
 }
 
 it('gives our packages its own version, and the project a valid npm name', () => {
-  const choices: Choices = { framework: 'hono', inbox: 'memory', language: 'javascript', tests: true }
+  const choices: Choices = {
+    framework: 'hono',
+    inbox: 'memory',
+    database: 'none',
+    language: 'javascript',
+    tests: true,
+  }
   expect(manifestOf(choices)).toMatchObject({
     name: 'our-webhooks',
     dependencies: { '@ackhook/core': '^1.2.3', '@ackhook/hono': '^1.2.3' },
@@ -95,7 +106,13 @@ it('gives our packages its own version, and the project a valid npm name', () =>
 })
 
 it('adds the driver that the emulator needs on a Node without its own SQLite', () => {
-  const choices: Choices = { framework: 'hono', inbox: 'memory', language: 'javascript', tests: true }
+  const choices: Choices = {
+    framework: 'hono',
+    inbox: 'memory',
+    database: 'none',
+    language: 'javascript',
+    tests: true,
+  }
   expect(manifestOf(choices).devDependencies).not.toHaveProperty('@photostructure/sqlite')
   expect(manifestOf(choices, { hasSqlite: false }).devDependencies).toHaveProperty('@photostructure/sqlite')
   const { dependencies, devDependencies } = manifestOf({ ...choices, inbox: 'sqlite' }, { hasSqlite: false })

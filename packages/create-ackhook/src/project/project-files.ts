@@ -1,5 +1,6 @@
 import type { Choices } from './choices.ts'
 import { Code } from './code.ts'
+import { DATABASE, databaseFiles, hasDatabase } from './database.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 import { type Facts, manifest } from './manifest.ts'
@@ -11,16 +12,18 @@ export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<st
   const code = new Code(choices)
   const { extension } = code
   const { app, server } = FRAMEWORKS[choices.framework]
-  const env = `SIGNING_SECRET=only-for-trying-it-out\nPORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}`
+  const database = hasDatabase(choices) ? DATABASE : { env: '', ignored: '' }
+  const env = `SIGNING_SECRET=only-for-trying-it-out\nPORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}${database.env}`
   return {
     'package.json': manifest(choices, facts),
     'README.md': readme(code, choices, facts),
-    '.gitignore': 'node_modules/\ndist/\n.env\n*.db*\n',
+    '.gitignore': `node_modules/\ndist/\n.env\n*.db*\n${database.ignored}`,
     '.env.example': env,
     '.env': env,
     ...(extension === 'ts' && { 'tsconfig.json': TSCONFIG }),
     [`src/app.${extension}`]: app(code, choices),
     [`src/server.${extension}`]: server(code, choices),
+    ...(hasDatabase(choices) && databaseFiles(code)),
     ...(choices.tests && { [`src/app.test.${extension}`]: testFile(code, choices) }),
   }
 }

@@ -1,12 +1,14 @@
 import { type Choices, QUESTIONS } from './choices.ts'
 import type { Code } from './code.ts'
+import { DATABASE, hasDatabase } from './database.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
 import type { Facts } from './manifest.ts'
 
 const DOCS = 'https://github.com/ackhook/ackhook/blob/main/docs/README.md'
 
 /** Returns the README: the commands and the place of the handlers. */
-export function readme(code: Code, { framework, inbox, tests }: Choices, { name, agent }: Facts): string {
+export function readme(code: Code, choices: Choices, { name, agent }: Facts): string {
+  const { framework, inbox, tests } = choices
   const isTyped = code.extension === 'ts'
   const start = isTyped ? 'dist/server.js' : 'src/server.js'
   const compiler = isTyped ? `, with \`npx tsc --watch\` in another terminal` : ''
@@ -15,10 +17,10 @@ export function readme(code: Code, { framework, inbox, tests }: Choices, { name,
 
 Receives webhooks with [Ackhook](${DOCS}) on ${QUESTIONS.framework.answers[framework]}.
 ${stored}
-
+${hasDatabase(choices) ? `\n${DATABASE.readme}\n` : ''}
 \`\`\`sh
 ${agent} install
-${agent} run start     # starts the app on port 3000, with the settings in .env
+${hasDatabase(choices) ? `${agent} run schema    # once: creates the tables\n` : ''}${agent} run start     # starts the app on port 3000, with the settings in .env
 ${agent} run send      # in a second terminal: sends a signed event, as the platform does
 ${agent} run emulator  # or runs the whole platform: retries, a log, faults and a page
 ${tests ? `${agent} run test\n` : ''}\`\`\`
