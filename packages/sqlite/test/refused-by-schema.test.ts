@@ -1,19 +1,18 @@
 import { join } from 'node:path'
-import { createReceiver } from '@ackhook/core'
+import { createReceiver, type EventSchemas } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { expect, it, vi } from 'vitest'
 import { recordingLogger, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
 import { withFolder } from './start-inbox.ts'
 
-const TOO_STRICT: StandardSchemaV1 = {
+const TOO_STRICT: EventSchemas[string] = {
   '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'a new field' }] }) },
 }
 
 it('an event that a schema refused stays on disk as a dead letter, and runs once in the next version', () =>
   withFolder(async folder => {
-    const version = (events: Record<string, StandardSchemaV1>) => {
+    const version = (events: EventSchemas) => {
       const receiver = createReceiver({
         secret: SECRET,
         inbox: sqliteInbox({ path: join(folder, 'inbox.db'), poll: '20ms' }),
