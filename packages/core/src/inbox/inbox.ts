@@ -218,6 +218,8 @@ export interface ListOptions {
 
 /** The dead letters of an inbox, by key. */
 export interface DeadLetterStore {
+  /** True if only the engine's own tools can read them: every call rejects. */
+  readonly unreadable?: true
   /** Returns one page. Throws `ConfigurationError` for an `after` that is not a cursor of this inbox. */
   list(options?: ListOptions): MaybePromise<readonly DeadLetter[]>
   /** Returns one dead letter, or `undefined`. */

@@ -20,6 +20,7 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker, inOwnContext } from '../worker/worker.ts'
+import { forgetHandled, startOf } from './effects.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { createIngest, type IngestParts } from './ingest.ts'
 import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
@@ -73,7 +74,8 @@ export function createReceiver<
     start: () => lifecycle.start(),
     close: async options => lifecycle.close(drainTimeoutOf(options)),
     stats: async () => inbox.stats(),
-    forget: async (id, where) => inbox.forget(await checkedKey(id, where)),
+    forget: async (id, where) =>
+      forgetHandled(resolved, await checkedKey(id, where), { id, namespace: where?.namespace ?? '' }),
     deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
     inspect: () => ({
@@ -127,6 +129,7 @@ function connect<Context>(
   const sharing = new ReceiverHandlers({ handlers, clock, handlerWaitMs, namespace, location })
   const lifecycle = new Lifecycle({
     inbox,
+    startEffects: startOf(resolved),
     sharing,
     queue,
     createdBy: CreatedBy.find(createReceiver, inbox, logger),

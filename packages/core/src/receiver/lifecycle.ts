@@ -18,11 +18,15 @@ import type { QueueLog } from './queue-log.ts'
 const MAX_WAIT_FOR_START_MS = 1000
 /** A first delivery is not held back for longer by the count for a line in the log. */
 const MAX_WAIT_FOR_COUNT_MS = 250
+/** Their database may have to be connected to. */
+const MAX_START_OF_EFFECTS_MS = 10_000
 /** Time for the events of a receiver whose module was evaluated again. */
 const REPLACED_DRAIN_MS = 10_000
 
 export interface LifecycleParts {
   readonly inbox: Inbox
+  /** Starts the option `effects`, if there is one. */
+  readonly startEffects: (() => MaybePromise<() => void>) | undefined
   readonly policy: ProcessingPolicy
   readonly sharing: Pick<ReceiverHandlers, 'directory'>
   readonly queue: Pick<QueueLog, 'started' | 'drain'>
@@ -47,6 +51,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
   #isClosed = false
   #isStopping = false
   #draining: Promise<DrainReport> | undefined
+  #stopEffects: (() => void) | undefined
   /** Receiver of a later evaluation of the module, which gets the deliveries that still arrive here. */
   #successor: Pick<Lifecycle, 'accept'> | undefined
   /** True once nothing is accepted any more. */
@@ -145,10 +150,11 @@ export class Lifecycle implements Replaceable<Lifecycle> {
   }
 
   async #startInbox(): Promise<void> {
-    const { inbox, policy, sharing, createProcess } = this.#parts
+    const { inbox, startEffects, policy, sharing, createProcess } = this.#parts
     const run = createProcess()
     try {
       claimInbox(inbox, this)
+      if (startEffects !== undefined) await this.#startEffects(startEffects)
       await inbox.start(run, policy)
       // What waits after a takeover is this run's own. Asked before the first delivery, which the answer would count.
       if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true)
@@ -156,6 +162,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
       this.#started = true
     } catch (cause) {
       this.#hasFailed = true
+      this.#stopEffects?.()
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
@@ -163,6 +170,12 @@ export class Lifecycle implements Replaceable<Lifecycle> {
       policy.observe({ kind: 'store_down', operation: 'start', error: cause })
       throw cause
     }
+  }
+
+  async #startEffects(start: () => MaybePromise<() => void>): Promise<void> {
+    const starting = Promise.resolve(start())
+    const limit = { operation: 'effects.start', ms: MAX_START_OF_EFFECTS_MS, late: (stop: () => void) => stop() }
+    this.#stopEffects = await withDeadline(starting, limit)
   }
 
   async #drain(timeoutMs: number): Promise<DrainReport> {
@@ -176,6 +189,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
     const close = async (): Promise<DrainReport> => {
       sharing.directory?.beginClose()
       const report = await inbox.close(Math.max(0, Math.ceil(endsAt - performance.now())))
+      this.#stopEffects?.()
       sharing.directory?.stop()
       releaseInbox(inbox)
       // Withdrawn attempts end in this turn.

@@ -18,6 +18,7 @@ import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
 import { type Concurrency, type ConcurrencyOptions, resolveConcurrency } from './concurrency.ts'
+import type { Effects } from './effects.ts'
 import { type ExpectEvery, type Expected, resolveExpectEvery } from './silence.ts'
 
 /** Options of a receiver. Only `secret` is required. Durations are strings with a unit, such as `'5m'`. */
@@ -37,6 +38,11 @@ export interface ReceiverOptions<
   readonly store?: DedupeStore | undefined
   /** Inbox that holds events between the acknowledgement and the handlers. Default `memoryInbox({ store })`. */
   readonly inbox?: Inbox | undefined
+  /**
+   * Effects whose marks the handlers set, such as `sqlEffects(db)` of `@ackhook/sql`. They are checked at start, `forget`
+   * deletes marks too, and marks that nothing can need any more are deleted.
+   */
+  readonly effects?: Effects | undefined
   /**
    * `'immediately'` (default): 2xx as soon as the inbox has the event. `'after-processing'`: 200 once the handlers have
    * finished, 500 if they failed, so that the platform retries.
@@ -149,6 +155,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly bodyBounds: BodyBounds
   readonly capacityBytes: number
   readonly retentionMs: number
+  readonly effects: Effects | undefined
   readonly serializeBy: Options<Context>['serializeBy'] | undefined
   readonly contract: Contract
   readonly schemas: EventSchemas
@@ -164,6 +171,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'tolerance',
   'store',
   'inbox',
+  'effects',
   'acknowledge',
   'retry',
   'concurrency',
@@ -243,6 +251,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     bodyBounds: boundsOf(options),
     retentionMs,
     namespace: namespaceOf(options.namespace ?? ''),
+    effects: effectsOf(options.effects),
     serializeBy: serializeByOf(options, inbox),
     contract: resolveContract(options.contract),
     schemas: schemasOf(options.events ?? {}),
@@ -302,6 +311,12 @@ function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge:
 
 function isInbox(value: unknown): boolean {
   return typeof (value as Partial<Inbox> | null | undefined)?.accept === 'function'
+}
+
+function effectsOf(effects: Effects | undefined): Effects | undefined {
+  if (effects === undefined) return undefined
+  if (typeof effects.start === 'function' && typeof effects.forget === 'function') return effects
+  throw new ConfigurationError('effects', 'must be the effects of your handlers, such as sqlEffects(db)')
 }
 
 function swapped(option: string, fix: string): ConfigurationError {

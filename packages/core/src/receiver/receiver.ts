@@ -66,7 +66,8 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    */
   subscribe(observer: Observer): () => void
   /**
-   * Forgets a handled event's id, so that a replay by its sender runs again instead of counting as a duplicate.
+   * Forgets a handled event's id, so that a replay by its sender runs again instead of counting as a duplicate. With the
+   * option `effects`, forgets the marks of its handlers too.
    * `false`, and no change, if the id is not remembered as handled: it is unknown, waits, runs, or is a dead letter,
    * which a replay runs again anyway.
    */

@@ -63,6 +63,10 @@ function dialectOf(library: Library, object: object, given: Dialect | undefined)
 /** The user's database: runs single statements, and opens transactions. */
 export class Database {
   readonly dialect: Dialect
+  /** Connections of the pool, if that can be read. */
+  readonly poolSize: number | undefined
+  /** True if all statements share one connection. */
+  readonly sharesConnection: boolean
   /** True if a COMMIT may be reported that was rolled back. */
   readonly doubtsCommit: boolean
   readonly #object: object
@@ -78,8 +82,16 @@ export class Database {
     this.dialect = dialectOf(this.#library, this.#object, dialect)
     this.#query = this.#library.query(this.#object, this.dialect)
     this.doubtsCommit = this.#library.doubtsCommit?.(this.#object) === true
-    const sharesConnection = this.#library.sharesConnection?.(this.#object, this.dialect) === true
-    this.#queue = sharesConnection ? queueOf(this.#object) : undefined
+    this.sharesConnection = this.#library.sharesConnection?.(this.#object, this.dialect) === true
+    this.poolSize = this.sharesConnection ? undefined : this.#library.poolSize?.(this.#object)
+    this.#queue = this.sharesConnection ? queueOf(this.#object) : undefined
+  }
+
+  /** Throws `ConfigurationError` for options that the library's transaction call does not take. */
+  checkSettings({ library }: Pick<TransactionSettings, 'library'>): void {
+    if (library === undefined || this.#library.takesOptions === true) return
+    const fix = `leave it out: the transactions of ${this.#library.name} take no options here; isolation sets their level`
+    throw new ConfigurationError('transaction', fix)
   }
 
   /** Runs a statement outside of any transaction. */
@@ -179,7 +191,7 @@ function queueOf(object: object): Queue {
 export function settingsOf(options: {
   readonly isolation?: Isolation | undefined
   readonly transaction?: object | undefined
-}): Omit<TransactionSettings, 'limitMs'> {
+}): Omit<TransactionSettings, 'signal'> {
   const { isolation, transaction } = options
   if (isolation !== undefined) oneOf('isolation', isolation, ISOLATIONS)
   if (transaction !== undefined && (typeof transaction !== 'object' || transaction === null))

@@ -1,6 +1,6 @@
 import type { Isolation, Query } from './dialect.ts'
 import { numbered, returnsRows, toResult } from './dialect.ts'
-import { between, has, type Library, requireCommit } from './library.ts'
+import { between, has, type Library, requireCommit, sizeOfPool } from './library.ts'
 import { isLost } from './transient.ts'
 
 // Drivers: their transactions are opened here with BEGIN and COMMIT, whose replies are checked.
@@ -18,7 +18,6 @@ interface PgClient {
 interface PgPool {
   query: Send
   connect(): Promise<PgClient>
-  readonly options?: { readonly max?: number }
 }
 
 /** Does not return what a command such as COMMIT replied with to a caller who would not look. */
@@ -66,12 +65,12 @@ export const pg: Library = {
       client.release(fault)
     }
   },
+  poolSize: sizeOfPool,
 }
 
 interface PostgresJs {
   unsafe: Send
   reserve(): Promise<PostgresJs & { release(): void }>
-  readonly options?: { readonly max?: number; readonly prepare?: boolean }
 }
 
 export const postgresJs: Library = {
@@ -107,6 +106,7 @@ export const postgresJs: Library = {
       if (isUsable) connection.release()
     }
   },
+  poolSize: sizeOfPool,
 }
 
 function beginOf(isolation: Isolation | undefined): string {
@@ -133,7 +133,6 @@ interface Mysql2Connection {
 
 interface Mysql2Pool {
   getConnection(): Promise<Mysql2Connection>
-  readonly pool?: { readonly config?: { readonly connectionLimit?: number } }
 }
 
 /** Bits of the status that MySQL sends with every reply. */
@@ -181,6 +180,7 @@ export const mysql2: Library = {
       else connection.destroy()
     }
   },
+  poolSize: sizeOfPool,
 }
 
 interface SqliteConnection {

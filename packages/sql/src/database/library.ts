@@ -6,8 +6,8 @@ export interface TransactionSettings {
   readonly isolation: Isolation | undefined
   /** Options of the library's own transaction call. */
   readonly library: object | undefined
-  /** Milliseconds that the work may take, where the library ends a transaction itself. */
-  readonly limitMs: number
+  /** Aborted when the work may take no longer. */
+  readonly signal: AbortSignal
 }
 
 /** What this package knows about one database library. Its objects are recognized by their methods: no library is imported. */
@@ -30,6 +30,10 @@ export interface Library {
     settings: TransactionSettings,
     dialect: Dialect,
   ): Promise<R>
+  /** True if its transaction call takes options of its own. */
+  readonly takesOptions?: true
+  /** How many connections the object has at most, if that can be read. */
+  poolSize?(root: object): number | undefined
   /** True if it may report a COMMIT that was rolled back. */
   doubtsCommit?(root: object): boolean
   /** True if all statements share one connection: then a statement outside waits for an open transaction. */
@@ -39,6 +43,17 @@ export interface Library {
 /** Returns whether an object has these methods. */
 export function has(object: object, ...names: readonly string[]): boolean {
   return names.every(name => typeof (object as Readonly<Record<string, unknown>>)[name] === 'function')
+}
+
+/** Returns how many connections the pool of a driver has at most, if it tells. */
+export function sizeOfPool(pool: unknown): number | undefined {
+  const { options, config, pool: inner } = Object(pool) as {
+    readonly options?: { readonly max?: unknown }
+    readonly config?: { readonly connectionLimit?: unknown }
+    readonly pool?: unknown
+  }
+  const size = options?.max ?? config?.connectionLimit ?? (inner === undefined ? undefined : sizeOfPool(inner))
+  return typeof size === 'number' && size > 0 ? size : undefined
 }
 
 /** Runs `work` between BEGIN and COMMIT of a connection. A failed ROLLBACK is ignored: the connection is gone, and its work too. */

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Dialect, type Isolation, numbered, type Query, returnsRows, toResult } from './dialect.ts'
 import { postgresJs } from './drivers.ts'
-import { between, has, type Library } from './library.ts'
+import { between, has, type Library, sizeOfPool } from './library.ts'
 import { isLost } from './transient.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
@@ -34,13 +34,33 @@ export const prisma: Library = {
   whyNoRoot: object => (has(object, '$connect') ? undefined : 'a Prisma transaction: pass the client'),
   whyNotOpen: object =>
     has(object, '$connect') ? 'a Prisma client: pass the argument of $transaction(tx => …)' : undefined,
-  transaction: (root, work, { isolation, library, limitMs }) =>
-    (root as Prisma).$transaction(work, {
-      // By default, Prisma ends a transaction after 5 seconds.
-      timeout: limitMs,
+  transaction: (root, work, { isolation, library, signal }) =>
+    (root as Prisma).$transaction(tx => untilAborted(work(tx), signal), {
+      // By default, Prisma waits 2 seconds for a connection, and ends a transaction after 5. The receiver's handlerTimeout
+      // bounds both, by the signal.
+      maxWait: LONGEST_MS,
+      timeout: LONGEST_MS,
       ...(isolation !== undefined && { isolationLevel: capitalized(isolation) }),
       ...library,
     }),
+  takesOptions: true,
+}
+
+/** Longest `handlerTimeout`. */
+const LONGEST_MS = 86_400_000
+
+/** Settles like `work`, or rejects when the signal is aborted: Prisma then ends the transaction, and refuses its statements. */
+async function untilAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+  })
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 /** `'read committed'` becomes `'ReadCommitted'`. */
@@ -118,6 +138,8 @@ export const knex: Library = {
       ...(isolation !== undefined && dialect !== 'sqlite' && { isolationLevel: isolation }),
       ...library,
     }),
+  takesOptions: true,
+  poolSize: root => (root as Knex).client.pool?.max,
   sharesConnection: (_, dialect) => dialect === 'sqlite',
 }
 
@@ -168,6 +190,8 @@ export const drizzle: Library = {
     const options = Object.keys(config).length > 0 ? config : undefined
     return db.transaction(tx => guarded(tx as Drizzle, work), options)
   },
+  takesOptions: true,
+  poolSize: root => sizeOfPool((root as Drizzle).$client),
   doubtsCommit(root) {
     const { $client } = root as Drizzle
     if ($client === undefined || !postgresJs.is($client)) return false
@@ -242,7 +266,7 @@ interface TypeOrmManager {
 
 interface TypeOrmSource {
   readonly manager: TypeOrmManager
-  readonly options: { readonly extra?: { readonly max?: number; readonly connectionLimit?: number } }
+  readonly driver?: { readonly master?: unknown }
   transaction<R>(work: (tx: object) => Promise<R>): Promise<R>
   transaction<R>(isolation: string, work: (tx: object) => Promise<R>): Promise<R>
 }
@@ -278,6 +302,7 @@ export const typeorm: Library = {
     if (isolation === undefined || dialect === 'sqlite') return source.transaction(work)
     return source.transaction(isolation.toUpperCase(), work)
   },
+  poolSize: root => sizeOfPool((root as TypeOrmSource).driver?.master),
   sharesConnection: (_, dialect) => dialect === 'sqlite',
 }
 
@@ -293,8 +318,14 @@ export interface CustomDatabase<Tx extends object = object> {
     params: readonly unknown[],
     tx: Tx | undefined,
   ): Promise<{ readonly rows: readonly object[]; readonly affected: number }>
-  /** Runs `work` in a new transaction, commits, and rejects if the database did not commit. */
-  transaction<R>(work: (tx: Tx) => Promise<R>): Promise<R>
+  /**
+   * Runs `work` in a new transaction, commits, and rejects if the database did not commit. `settings` has the isolation level
+   * that `sqlEffects` was given.
+   */
+  transaction<R>(
+    work: (tx: Tx) => Promise<R>,
+    settings: { readonly isolation: Isolation | undefined },
+  ): Promise<R>
 }
 
 /** The user's own description. Its transactions are known only while this package has them open. */
@@ -304,7 +335,7 @@ export const custom: Library = {
   dialectOf: object => (object as CustomDatabase).dialect,
   query: object => customQuery(object as CustomDatabase, undefined),
   whyNotOpen: () => 'a database: pass the transaction that once gave to your handler',
-  transaction: (root, work) => (root as CustomDatabase).transaction(work),
+  transaction: (root, work, { isolation }) => (root as CustomDatabase).transaction(work, { isolation }),
 }
 
 export function customQuery(database: CustomDatabase, tx: object | undefined): Query {

@@ -2,6 +2,7 @@ import { ConfigurationError } from '@ackhook/core'
 import type { OpenTransaction } from '../database/database.ts'
 import type { Query } from '../database/dialect.ts'
 import { isLocked } from '../database/transient.ts'
+import { withTables } from '../schema/check.ts'
 import { NOW } from '../schema/ddl.ts'
 
 /** One handler's mark for one event. The primary key of these three decides which of several attempts takes effect. */
@@ -16,14 +17,19 @@ export type ClaimedMark = 'claimed' | 'done' | 'busy'
 
 const MAX_BYTES = 255
 
-/** Throws `ConfigurationError` for a text that a database would cut, refuse or change: two would then be one. */
-export function requireText(option: string, text: unknown): string {
-  const fits =
+/** Returns whether every database keeps the text as it is. */
+export function canBeStored(text: unknown): text is string {
+  return (
     typeof text === 'string' &&
     Buffer.byteLength(text) <= MAX_BYTES &&
     !text.includes('\0') &&
     !/\p{Surrogate}/u.test(text)
-  if (fits) return text
+  )
+}
+
+/** Throws `ConfigurationError` for a text that a database would cut, refuse or change: two would then be one. */
+export function requireText(option: string, text: unknown): string {
+  if (canBeStored(text)) return text
   throw new ConfigurationError(
     option,
     `must be a string of at most ${MAX_BYTES} bytes, without NUL or lone surrogates`,
@@ -57,7 +63,11 @@ WHERE pg_try_advisory_xact_lock(hashtextextended(?::text, 0)) ON CONFLICT DO NOT
 } as const
 
 /** Inserts the mark. Its transaction then makes it durable, together with the handler's writes. */
-export async function claimMark({ dialect, query }: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
+export function claimMark(transaction: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
+  return withTables(transaction.dialect, () => claim(transaction, mark))
+}
+
+async function claim({ dialect, query }: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
   const key = [mark.eventId, mark.handler, mark.namespace]
   if (dialect === 'mysql') return claimOnMysql(query, key)
   const lock = dialect === 'postgres' ? [`ackhook_once ${JSON.stringify(key)}`] : []

@@ -2,6 +2,7 @@ import { ConfigurationError } from '@ackhook/core'
 import { refuseUnknownNames } from '@ackhook/core/spi'
 import { type OpenTransaction, transactionOf } from '../database/database.ts'
 import type { Dialect } from '../database/dialect.ts'
+import { withTables } from '../schema/check.ts'
 import { requireText } from './marks.ts'
 
 /** A state of an entity, for {@link newest}. */
@@ -51,9 +52,8 @@ export async function newest(tx: object, state: EntityState): Promise<boolean> {
   const transaction = await transactionOf(tx, { dialect: state.dialect })
   const columns =
     state.by === 'rank' ? (['state_rank', 'state_at'] as const) : (['state_at', 'state_rank'] as const)
-  return transaction.dialect === 'mysql'
-    ? recordOnMysql(transaction, values, columns)
-    : record(transaction, values, columns)
+  const recorded = transaction.dialect === 'mysql' ? recordOnMysql : record
+  return withTables(transaction.dialect, () => recorded(transaction, values, columns))
 }
 
 interface StateValues {

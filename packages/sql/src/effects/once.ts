@@ -1,13 +1,21 @@
 import { setTimeout } from 'node:timers/promises'
-import { AckhookError, ConfigurationError, type HandlerContext, RetryAfterError } from '@ackhook/core'
+import {
+  AckhookError,
+  ConfigurationError,
+  type EffectsHost,
+  type Effects as EffectsOfReceiver,
+  type HandlerContext,
+  RetryAfterError,
+} from '@ackhook/core'
 import { isError } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
 import { RolledBack } from '../database/library.ts'
 import { isTransient } from '../database/transient.ts'
 import type { TxOf } from '../database/tx-of.ts'
-import { missingTable } from '../schema/check.ts'
 import { claimMark, deleteMarks, hasMark, type Mark, markOf, requireName, requireText } from './marks.ts'
+import { MarkKeeper } from './mark-keeper.ts'
 import { type ResolvedEffectsOptions, resolveEffectsOptions, type SqlEffectsOptions } from './options.ts'
+import { checkAtStart } from './start-check.ts'
 
 /** The part of an event that a mark needs. */
 export interface EventWithId {
@@ -18,7 +26,7 @@ export interface EventWithId {
 export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<boolean>
 
 /** Handlers whose effects and marks are in one database. */
-export interface SqlEffects<Tx> {
+export interface SqlEffects<Tx> extends EffectsOfReceiver {
   /**
    * Returns a handler for `on`. It opens a transaction and runs `work` in it; the event's mark and what `work` writes through
    * `tx` commit together, or neither does. If an attempt, a redelivery or another process finds the mark, `work` does not run,
@@ -35,14 +43,15 @@ export interface SqlEffects<Tx> {
     name: string,
     work: (event: Event, tx: Tx, context: HandlerContext) => unknown,
   ): OnceHandler<Event>
-  /** Deletes the marks of an event, so that its handlers run again. Resolves to whether it had any. */
+  /**
+   * Deletes the marks of an event, so that its handlers run again. Resolves to whether it had any. The `forget` of a receiver
+   * with the option `effects` calls it.
+   */
   forget(id: string, where?: { readonly namespace?: string | undefined }): Promise<boolean>
 }
 
 /** Repetitions that the database asks for, before the attempt fails. */
 const MAX_REPETITIONS = 5
-/** Handler timeout of a receiver, unless it sets another. */
-const DEFAULT_LIMIT_MS = 60_000
 const LONGEST_PAUSE_MS = 500
 
 /** Another transaction holds the mark. */
@@ -63,12 +72,16 @@ class Busy extends Error {
  * }))
  */
 export function sqlEffects<Db extends object>(db: Db, options: SqlEffectsOptions = {}): SqlEffects<TxOf<Db>> {
-  const effects = new Effects(new Database(db, { dialect: options.dialect }), resolveEffectsOptions(options))
+  const database = new Database(db, { dialect: options.dialect })
+  const resolved = resolveEffectsOptions(options)
+  database.checkSettings(resolved)
+  const effects = new Effects(database, resolved)
   // Functions, so that an application can take them out of the object.
   return {
     once: <Event extends EventWithId>(name: string, work: SqlWork<Event, TxOf<Db>>) =>
       effects.once(name, work as Work<Event>),
     forget: (id, where) => effects.forget(id, where?.namespace),
+    start: host => effects.start(host),
   }
 }
 
@@ -105,6 +118,15 @@ class Effects {
     return deleteMarks(this.#outside(), requireText('id', id), requireText('namespace', namespace))
   }
 
+  async start(host: EffectsHost): Promise<() => void> {
+    await checkAtStart(this.#database, host)
+    const { retentionMs } = this.#options
+    if (retentionMs === undefined) return () => {}
+    const keeper = new MarkKeeper(this.#database, retentionMs, host.deadLetters)
+    keeper.start()
+    return () => keeper.stop()
+  }
+
   /** Repeats the transaction while the database asks for it, and waits without a connection. */
   async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
     const until = performance.now() + this.#options.waitMs
@@ -126,8 +148,10 @@ class Effects {
 
   async #runOnce(mark: Mark, { signal }: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
     const { library, isolation } = this.#options
-    const settings = { library, isolation, limitMs: DEFAULT_LIMIT_MS }
+    const settings = { library, isolation, signal }
     const hasRun = await this.#database.transaction(async (tx, transaction) => {
+      // The wait for a connection may have been long.
+      signal.throwIfAborted()
       const claimed = await claimMark(transaction, mark)
       if (claimed === 'busy') throw new Busy(`another transaction is handling event '${mark.eventId}'`)
       if (claimed === 'done') return false
@@ -154,8 +178,6 @@ class Effects {
   }
 
   #explained(error: unknown, { handler }: Mark): unknown {
-    const fix = missingTable(error, this.#database.dialect)
-    if (fix !== undefined) return new AckhookError('store_unavailable', fix, { cause: error })
     if (!(error instanceof RolledBack)) return error
     return new AckhookError('effect_rolled_back', `nothing of '${handler}' was kept: ${error.message}`, {
       cause: error,

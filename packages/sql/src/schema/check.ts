@@ -1,3 +1,4 @@
+import { AckhookError } from '@ackhook/core'
 import type { Dialect, Query } from '../database/dialect.ts'
 import { isMissingTable } from '../database/transient.ts'
 
@@ -13,6 +14,16 @@ export type Table = keyof typeof COLUMNS
 /** Reads nothing from a table, and rejects if it lacks a column. */
 export async function checkTable(query: Query, table: Table): Promise<void> {
   await query(`SELECT ${COLUMNS[table]} FROM ${table} WHERE 1 = 0`, [])
+}
+
+/** Runs one of this package's own statements. Rejects with the fix if a table or a column of it is missing. */
+export async function withTables<R>(dialect: Dialect, statement: () => Promise<R>): Promise<R> {
+  try {
+    return await statement()
+  } catch (cause) {
+    const fix = missingTable(cause, dialect)
+    throw fix === undefined ? cause : new AckhookError('store_unavailable', fix, { cause })
+  }
 }
 
 /** Returns the fix for an error about a table, or `undefined` for another error. */

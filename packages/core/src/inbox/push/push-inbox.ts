@@ -125,7 +125,7 @@ async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptRes
 /** Refuses every call: the engine keeps the dead letters, and only its own tools can read them. */
 function deadLettersIn(engine: PushEngine): DeadLetterStore {
   const refuse = () => unknown('its dead letters', engine)
-  return { list: refuse, get: refuse, redrive: refuse, discard: refuse }
+  return { unreadable: true, list: refuse, get: refuse, redrive: refuse, discard: refuse }
 }
 
 async function statsOf(engine: PushEngine): Promise<InboxStats> {

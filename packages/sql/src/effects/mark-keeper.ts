@@ -1,0 +1,121 @@
+import type { EffectsHost } from '@ackhook/core'
+import type { Database } from '../database/database.ts'
+import type { Dialect } from '../database/dialect.ts'
+import { NOW } from '../schema/ddl.ts'
+import { canBeStored } from './marks.ts'
+
+/** Marks deleted, and letters read, at a time: few enough that nothing waits for it. */
+const BATCH = 500
+const LETTERS = 100
+/** A step follows another one after a second, while there is more to do, and otherwise after a minute. */
+const STEP_MS = 1000
+const REST_MS = 60_000
+
+/**
+ * Deletes marks that are older than the retention, a few at a time. A dead letter may run again at any time, for as long
+ * as it is kept: its marks are set anew when half of the retention has passed, so that they are far from their end
+ * whenever and by whomever it is redriven. No mark is deleted before this process has done so for all letters.
+ */
+export class MarkKeeper {
+  readonly #database: Database
+  readonly #retentionMs: number
+  readonly #letters: EffectsHost['deadLetters']
+  readonly #statements: Statements
+  /** Cursor of the last letter that was looked at. */
+  #after: string | undefined
+  /** Monotonic milliseconds at which the next look at all letters begins. */
+  #lookAt = Number.NEGATIVE_INFINITY
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isStopped = false
+
+  constructor(database: Database, retentionMs: number, letters: EffectsHost['deadLetters']) {
+    this.#database = database
+    this.#retentionMs = retentionMs
+    this.#letters = letters
+    this.#statements = statementsOf(database.dialect)
+  }
+
+  start(): void {
+    this.#wait(STEP_MS)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #wait(ms: number): void {
+    // Processes that were started together take turns.
+    this.#timer = setTimeout(() => void this.#run(), ms * (0.5 + Math.random()))
+    this.#timer.unref()
+  }
+
+  async #run(): Promise<void> {
+    let hasMore = false
+    try {
+      hasMore = await this.#step()
+    } catch {
+      // The database or the inbox is down, as handlers and deliveries will tell. The look at the letters begins again.
+      this.#after = undefined
+    }
+    if (!this.#isStopped) this.#wait(hasMore ? STEP_MS : REST_MS)
+  }
+
+  /** Returns whether there is more to do at once. */
+  async #step(): Promise<boolean> {
+    if (this.#letters !== undefined && performance.now() >= this.#lookAt) {
+      const isUnderWay = this.#after !== undefined
+      const page = isUnderWay || (await this.#hasOld()) ? await this.#renewPage(this.#letters) : 0
+      if (page > 0) return true
+      this.#after = undefined
+      this.#lookAt = performance.now() + this.#retentionMs / 8
+    }
+    const { affected } = await this.#database.query(this.#statements.prune, [this.#retentionMs])
+    return affected >= BATCH
+  }
+
+  async #hasOld(): Promise<boolean> {
+    const { rows } = await this.#database.query(this.#statements.old, [this.#halfMs])
+    return rows.length > 0
+  }
+
+  async #renewPage(letters: NonNullable<EffectsHost['deadLetters']>): Promise<number> {
+    const page = await letters.list({ limit: LETTERS, order: 'oldest', after: this.#after })
+    for (const { id, namespace } of page) {
+      if (!canBeStored(id) || !canBeStored(namespace)) continue
+      await this.#database.query(this.#statements.renew, [id, namespace, this.#halfMs])
+    }
+    this.#after = page.at(-1)?.cursor
+    return page.length
+  }
+
+  get #halfMs(): number {
+    return Math.floor(this.#retentionMs / 2)
+  }
+}
+
+interface Statements {
+  /** Whether there is any mark of that age, which an index tells. Parameter: milliseconds, as in the others. */
+  readonly old: string
+  readonly renew: string
+  readonly prune: string
+}
+
+function statementsOf(dialect: Dialect): Statements {
+  const now = NOW[dialect]
+  const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
+  const isOld = `done_at <= ${now} - ?${B}`
+  const skip = dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
+  const oldest = `${isOld} ORDER BY done_at LIMIT ${BATCH}`
+  const key = 'event_id, handler, namespace'
+  // TypeORM does not return how many rows of SQLite have changed.
+  const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
+  return {
+    old: `SELECT 1 AS old FROM ackhook_once WHERE ${isOld} LIMIT 1`,
+    renew: `UPDATE ackhook_once SET done_at = ${now} WHERE event_id = ?${T} AND namespace = ?${T} AND ${isOld}`,
+    prune:
+      dialect === 'mysql'
+        ? `DELETE FROM ackhook_once WHERE ${oldest}`
+        : `DELETE FROM ackhook_once WHERE (${key}) IN (SELECT ${key} FROM ackhook_once WHERE ${oldest}${skip})${returned}`,
+  }
+}
