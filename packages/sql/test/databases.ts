@@ -11,6 +11,7 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 /** A connection or pool of the application, with the package's tables in its database. */
 export interface OpenDatabase {
   readonly dialect: Dialect
+  readonly address: string
   readonly db: object
   /** Runs a statement in a transaction that the package has opened. */
   runIn(tx: unknown, text: string): Promise<unknown>
@@ -56,6 +57,7 @@ export async function onPostgres(config: Readonly<Record<string, string>> = {}):
       const pool = postgresPool(address, connections)
       return {
         dialect: 'postgres',
+        address,
         db: pool,
         runIn: (tx, text) => (tx as PoolClient).query(text),
         query: async text => (await pool.query(text)).rows,
@@ -96,6 +98,7 @@ export async function onMariadb(): Promise<Databases> {
       const pool = mariadbPool(address, connections)
       return {
         dialect: 'mysql',
+        address,
         db: pool,
         runIn: (tx, text) => (tx as PoolConnection).query(text),
         query: async text => (await pool.query(text))[0] as Record<string, unknown>[],
@@ -115,7 +118,7 @@ export function mariadbPool(uri: string, connectionLimit: number): MysqlPool {
 
 interface SqliteFile {
   exec(text: string): void
-  prepare(text: string): { all(): Record<string, unknown>[]; run(): unknown }
+  prepare(text: string): { all(...params: readonly unknown[]): Record<string, unknown>[]; run(): unknown }
   close(): void
 }
 
@@ -150,6 +153,7 @@ export async function onSqlite(): Promise<Databases> {
       const file = openSqlite(address)
       return {
         dialect: 'sqlite',
+        address,
         db: file,
         runIn: async (tx, text) => (tx as SqliteFile).exec(text),
         query: async text => file.prepare(text).all(),

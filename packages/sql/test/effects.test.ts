@@ -1,6 +1,10 @@
+import { setTimeout } from 'node:timers/promises'
 import { AckhookError, ConfigurationError } from '@ackhook/core'
 import { newest, onceIn, sqlEffects } from '@ackhook/sql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Databases, type OpenDatabase, onMariadb, onPostgres, onSqlite } from './databases.ts'
 import { contextOf, insertOf } from './handling.ts'
 
@@ -31,7 +35,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const handler = sqlEffects(open.db).once('insert', ({ id }, tx) => insert(tx, id))
     const one = event()
     const ran = await Promise.all(Array.from({ length: 16 }, () => handler(one, context)))
-    expect(ran.filter(Boolean)).toHaveLength(1)
+    expect(ran.filter(result => result === 'ran')).toHaveLength(1)
     expect(await effectsOf(one.id)).toBe(1)
   })
 
@@ -45,8 +49,8 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     await expect(handler(one, context)).rejects.toThrow('after the effect')
     expect(await effectsOf(one.id)).toBe(0)
     fails = false
-    expect(await handler(one, context)).toBe(true)
-    expect(await handler(one, context)).toBe(false)
+    expect(await handler(one, context)).toBe('ran')
+    expect(await handler(one, context)).toBe('done')
     expect(await effectsOf(one.id)).toBe(1)
   })
 
@@ -54,9 +58,9 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const { once } = sqlEffects(open.db)
     const handlers = ['a', 'b', 'B', 'b '].map(handler => once(handler, ({ id }, tx) => insert(tx, id)))
     const one = event()
-    for (const handler of handlers) expect(await handler(one, context)).toBe(true)
-    for (const handler of handlers) expect(await handler(one, context)).toBe(false)
-    expect(await handlers[0]?.(one, contextOf(undefined, 'acme'))).toBe(true)
+    for (const handler of handlers) expect(await handler(one, context)).toBe('ran')
+    for (const handler of handlers) expect(await handler(one, context)).toBe('done')
+    expect(await handlers[0]?.(one, contextOf(undefined, 'acme'))).toBe('ran')
     expect(await effectsOf(one.id)).toBe(5)
   })
 
@@ -78,8 +82,8 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       ':a',
       '\\',
     ]
-    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, true])
-    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, false])
+    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, 'ran'])
+    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, 'done'])
   })
 
   it.each([
@@ -90,7 +94,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const handler = sqlEffects(open.db).once('refuse', () => {
       throw new Error('ran')
     })
-    expect(() => handler({ id }, context)).toThrow(ConfigurationError)
+    await expect(handler({ id }, context)).rejects.toThrow(ConfigurationError)
   })
 
   it('does not record an attempt whose signal was aborted as done', async () => {
@@ -102,7 +106,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const one = event()
     await expect(handler(one, contextOf(attempt.signal))).rejects.toThrow('timed out')
     expect(await effectsOf(one.id)).toBe(0)
-    expect(await handler(one, context)).toBe(true)
+    expect(await handler(one, context)).toBe('ran')
   })
 
   it('does not record an attempt as done that ended its transaction itself', async () => {
@@ -136,13 +140,13 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const end = new Promise<void>(resolve => {
       ended = resolve
     })
-    let left: Promise<boolean> | undefined
+    let left: Promise<string> | undefined
     const one = event()
     await once('outer', () => {
       left = end.then(() => inner(one, context))
     })(event(), context)
     ended()
-    expect(await left).toBe(true)
+    expect(await left).toBe('ran')
   })
 
   it('forgets the marks of an event in one namespace', async () => {
@@ -153,8 +157,8 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       for (const handler of handlers) await handler(one, contextOf(undefined, namespace))
     expect(await forget(one.id)).toBe(true)
     expect(await forget(one.id)).toBe(false)
-    for (const handler of handlers) expect(await handler(one, context)).toBe(true)
-    for (const handler of handlers) expect(await handler(one, contextOf(undefined, 'acme'))).toBe(false)
+    for (const handler of handlers) expect(await handler(one, context)).toBe('ran')
+    for (const handler of handlers) expect(await handler(one, contextOf(undefined, 'acme'))).toBe('done')
   })
 
   it('refuses a name that is taken, and one that cannot be stored', () => {
@@ -204,17 +208,181 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     },
   )
 
-  it.runIf(name === 'PostgreSQL')('does not record a handler as done whose COMMIT fails', async () => {
-    await open.query(
-      'CREATE TABLE parents (id text PRIMARY KEY); CREATE TABLE children (parent text REFERENCES parents DEFERRABLE INITIALLY DEFERRED)',
-    )
-    const handler = sqlEffects(open.db).once('defers', async ({ id }, tx) => {
+  it.runIf(name === 'MariaDB')(
+    'does not record a handler as done that swallowed a deadlock, which has ended its transaction',
+    async () => {
+      const own = databases.open(await databases.create())
+      await own.query("INSERT INTO effects VALUES ('one', '0'), ('two', '0')")
+      await own.query('CREATE INDEX effects_event ON effects (event)')
+      await own.query('CREATE TABLE kept (event varchar(255))')
+      const touch = (tx: unknown, row: string) =>
+        own.runIn(tx, `UPDATE effects SET worker = '1' WHERE event = '${row}'`)
+      const swallowed: unknown[] = []
+      let met = () => {}
+      const both = new Promise<void>(resolve => {
+        met = resolve
+      })
+      let arrived = 0
+      const { once } = sqlEffects(own.db)
+      const handlers = ['one', 'two'].map(first =>
+        once(first, async ({ id }, tx) => {
+          await own.runIn(tx, `INSERT INTO kept VALUES ('${id}')`)
+          await touch(tx, first)
+          if (++arrived === 2) met()
+          await both
+          if (arrived <= 2)
+            await touch(tx, first === 'one' ? 'two' : 'one').catch(error => swallowed.push(error))
+        }),
+      )
+      const one = event()
+      const results = await Promise.allSettled(handlers.map(handler => handler(one, context)))
+      expect(swallowed).toHaveLength(1)
+      const kept = await own.query('SELECT event FROM kept')
+      const done = results.filter(({ status }) => status === 'fulfilled')
+      expect(kept).toHaveLength(done.length)
+      const [marks] = await own.query('SELECT count(*) AS n FROM ackhook_once')
+      expect(Number(marks?.['n'])).toBe(done.length)
+      await own.close()
+    },
+  )
+
+  it.runIf(name !== 'MariaDB')(
+    'does not record a handler as done whose COMMIT fails, and keeps no transaction open',
+    async () => {
+      await open.query('CREATE TABLE parents (id text PRIMARY KEY)')
+      await open.query('CREATE TABLE children (parent text REFERENCES parents DEFERRABLE INITIALLY DEFERRED)')
+      const { once } = sqlEffects(open.db)
+      const handler = once('defers', async ({ id }, tx) => {
+        await insert(tx, id)
+        await open.runIn(tx, "INSERT INTO children VALUES ('none')")
+      })
+      const one = event()
+      await expect(handler(one, context)).rejects.toThrow(/foreign key/i)
+      expect(await effectsOf(one.id)).toBe(0)
+      expect(await once('after it', ({ id }, tx) => insert(tx, id))(one, context)).toBe('ran')
+    },
+  )
+
+  it.runIf(name === 'PostgreSQL')(
+    'gives no connection back in a transaction that could not be rolled back',
+    async () => {
+      // Its statements time out in the client, and those that wait behind them are never sent.
+      const db = new Pool({ connectionString: open.address, max: 1, query_timeout: 1000 })
+      db.on('error', () => {})
+      const { once } = sqlEffects(db)
+      const first = once('hangs', async ({ id }, tx) => {
+        await tx.query(insertOf(id))
+        await tx.query('SELECT pg_sleep(5)')
+      })
+      const [one, two] = [event(), event()]
+      await expect(first(one, context)).rejects.toThrow('timeout')
+      const second = once('after it', ({ id }, tx) => tx.query(insertOf(id)))
+      await vi.waitFor(async () => expect(await second(two, contextOf())).toBe('ran'))
+      expect([await effectsOf(one.id), await effectsOf(two.id)]).toEqual([0, 1])
+      await db.end()
+    },
+  )
+
+  it.runIf(name === 'PostgreSQL')(
+    'commits nothing of a transaction in which a library has given its connection back',
+    async () => {
+      const pool = new Pool({ connectionString: open.address, max: 1 })
+      const [one, two] = [event(), event()]
+      const client = await pool.connect()
+      await client.query('BEGIN')
+      await client.query(insertOf(one.id))
+      client.release()
+      const handler = sqlEffects(drizzle(pool)).once('after it', ({ id }, tx) => tx.execute(insertOf(id)))
+      expect(await handler(two, contextOf())).toBe('ran')
+      expect([await effectsOf(one.id), await effectsOf(two.id)]).toEqual([0, 1])
+      await pool.end()
+    },
+  )
+
+  it.runIf(name !== 'SQLite')(
+    'does not begin an attempt that ended while it waited for a connection',
+    async () => {
+      const small = databases.open(await databases.create(), 1)
+      const { once } = sqlEffects(small.db)
+      let release = () => {}
+      const held = new Promise<void>(resolve => {
+        release = resolve
+      })
+      const holding = once('holds', () => held)(event(), contextOf())
+      const attempt = new AbortController()
+      let hasBegun = false
+      const late = once('late', () => {
+        hasBegun = true
+      })(event(), contextOf(attempt.signal))
+      attempt.abort(new Error('timed out'))
+      release()
+      await holding
+      await expect(late).rejects.toThrow('timed out')
+      expect(hasBegun).toBe(false)
+      await small.close()
+    },
+  )
+
+  it.runIf(name === 'SQLite')('waits for the file as long as for another transaction', async () => {
+    const writer = databases.open(open.address)
+    await writer.query('BEGIN IMMEDIATE')
+    const handler = sqlEffects(open.db, { wait: '60s' }).once('waits', ({ id }, tx) => insert(tx, id))
+    const handling = handler(event(), contextOf())
+    // Longer than five repetitions take.
+    await setTimeout(1000)
+    await writer.query('COMMIT')
+    expect(await handling).toBe('ran')
+    await writer.close()
+  })
+
+  it('repeats a handler that failed after it had ended its transaction itself', async () => {
+    // On MySQL, one of the statements that do so.
+    const ends = name === 'MariaDB' ? 'CREATE TABLE ends_it (id int)' : 'COMMIT'
+    let fails = true
+    const handler = sqlEffects(open.db).once('commits', async ({ id }, tx) => {
       await insert(tx, id)
-      await open.runIn(tx, "INSERT INTO children VALUES ('none')")
+      if (!fails) return
+      await open.runIn(tx, ends)
+      throw new Error('after it')
     })
     const one = event()
-    await expect(handler(one, context)).rejects.toThrow('foreign key')
-    expect(await effectsOf(one.id)).toBe(0)
+    await expect(handler(one, context)).rejects.toThrow('after it')
+    fails = false
+    expect(await handler(one, context)).toBe('ran')
+  })
+
+  it("leaves an error of the application's own SQL as it is", async () => {
+    const handler = sqlEffects(open.db).once('misspelled', async (_, tx) => {
+      await open.runIn(tx, 'SELECT * FROM conversatoins')
+    })
+    const failure = await handler(event(), context).catch(error => error)
+    expect(String(failure)).toMatch(/conversatoins/)
+    expect(failure).not.toBeInstanceOf(AckhookError)
+  })
+
+  it('refuses two handlers of one attempt with one name, from different objects over one pool', async () => {
+    const handlers = [1, 2].map(() => sqlEffects(open.db).once('resolve', ({ id }, tx) => insert(tx, id)))
+    const attempt = contextOf()
+    const one = event()
+    const results = await Promise.allSettled(handlers.map(handler => handler(one, attempt)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(results[1]).toMatchObject({ reason: { option: 'name' } })
+  })
+
+  it.runIf(name === 'SQLite')('refuses to forget in a handler, which would wait for itself', async () => {
+    const { once, forget } = sqlEffects(open.db)
+    const handler = once('forgets', async ({ id }) => {
+      await forget(id)
+    })
+    await expect(handler(event(), context)).rejects.toThrow('within a transaction')
+  })
+
+  it.runIf(name === 'MariaDB')('tells ids apart on a connection with another character set', async () => {
+    const db = createPool({ uri: open.address, charset: 'latin1' })
+    const handler = sqlEffects(db).once('latin', () => {})
+    for (const id of ['событие', 'явление']) expect(await handler({ id }, context)).toBe('ran')
+    expect(await handler({ id: 'событие' }, context)).toBe('done')
+    await db.end()
   })
 
   it.runIf(name !== 'SQLite')('repeats a handler whose transaction deadlocks with another', async () => {
@@ -238,7 +406,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     // InnoDB locks the rows that it scans.
     await open.query('CREATE INDEX effects_event ON effects (event)')
     const one = event()
-    expect(await Promise.all(handlers.map(handler => handler(one, context)))).toEqual([true, true])
+    expect(await Promise.all(handlers.map(handler => handler(one, context)))).toEqual(['ran', 'ran'])
     expect(runs).toBeGreaterThan(2)
   })
 
@@ -263,10 +431,10 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     await isIn
     const waiting = Array.from({ length: 15 }, () => handler(one, contextOf()))
     // With a waiting transaction for each, the second connection of the pool would be taken too.
-    for (let i = 0; i < 20; i++) expect(await quick(event(), context)).toBe(true)
+    for (let i = 0; i < 20; i++) expect(await quick(event(), context)).toBe('ran')
     release()
-    expect(await first).toBe(true)
-    expect(await Promise.all(waiting)).toEqual(Array.from({ length: 15 }, () => false))
+    expect(await first).toBe('ran')
+    expect(await Promise.all(waiting)).toEqual(Array.from({ length: 15 }, () => 'done'))
     await two.close()
   })
 
@@ -291,9 +459,9 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       const failure = await sqlEffects(open.db, { wait: '100ms' })
         .once('kept', work)(one, context)
         .catch(error => error)
-      expect(failure).toMatchObject({ code: 'retry_after', delayMs: 1000 })
+      expect(failure).toMatchObject({ code: 'effect_busy' })
       release()
-      expect(await first).toBe(true)
+      expect(await first).toBe('ran')
     },
   )
 
@@ -313,7 +481,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       const results = await Promise.allSettled(Array.from({ length: 16 }, () => handler(one, context)))
       const failed = results.filter(({ status }) => status === 'rejected')
       expect(failed).toEqual([{ status: 'rejected', reason: new Error('the first') }])
-      expect(results.filter(one => one.status === 'fulfilled' && one.value)).toHaveLength(1)
+      expect(results.filter(one => one.status === 'fulfilled' && one.value === 'ran')).toHaveLength(1)
       expect(await effectsOf(one.id)).toBe(1)
     },
   )

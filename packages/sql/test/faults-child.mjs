@@ -24,7 +24,8 @@ const DRIVERS = {
       db,
       run: (connection, text) => connection.query(text),
       insertMark: async values =>
-        (await db.query(`INSERT INTO ackhook_once VALUES (${values}, 0) ON CONFLICT DO NOTHING`)).rowCount === 1,
+        (await db.query(`INSERT INTO ackhook_once VALUES (${values}, 0) ON CONFLICT DO NOTHING`)).rowCount ===
+        1,
       loseConnection: tx => tx.query('SELECT pg_terminate_backend(pg_backend_pid())'),
       close: () => db.end(),
     }
@@ -77,7 +78,7 @@ async function work(on, event, handler) {
     fault()
     await driver.run(on, `INSERT INTO effects VALUES (${quoted(event)}, ${quoted(handler)})`)
     // Transactions stay open for a while, so that a kill finds some.
-    await sleep(random() * 20)
+    await sleep(random() * 40)
     fault()
     if (driver.loseConnection === undefined || on === driver.db || random() >= rate / 2) return
     note('lost')

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { type Databases, type OpenDatabase, onMariadb, onPostgres, onSqlite } fr
 const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
 const CHILD = fileURLToPath(new URL('faults-child.mjs', import.meta.url))
 /** Of each event, two processes run two handlers. */
-const EVENTS_OF_A_ROUND = 20
+const EVENTS_OF_A_ROUND = 10
 /** How often an attempt fails, at each of the places where it can. */
 const RATE = 0.4
 
@@ -59,7 +59,10 @@ async function loseConnections({ dialect, query }: OpenDatabase): Promise<number
   let ended = 0
   for (const { id } of open) {
     // It may have ended by itself.
-    await query(`KILL ${id}`).then(() => ended++, () => {})
+    await query(`KILL ${id}`).then(
+      () => ended++,
+      () => {},
+    )
   }
   return ended
 }
@@ -86,7 +89,7 @@ describe.each(Object.entries(SERVERS))('faults on %s', (name, start) => {
     const faults: Faults = { thrown: 0, lost: 0, kills: 0, open: 0 }
     const totalOf = (): number => faults.thrown + faults.lost + faults.kills
     const ids: string[] = []
-    while (totalOf() < wanted) {
+    while (totalOf() < wanted || faults.kills === 0) {
       const events = Array.from({ length: EVENTS_OF_A_ROUND }, (_, i) => `evt_${ids.length + i}`)
       ids.push(...events)
       await Promise.all([1, 2].map(() => handle(recipe, { address, events, faults, outside })))
@@ -97,23 +100,22 @@ describe.each(Object.entries(SERVERS))('faults on %s', (name, start) => {
   }
 
   /** Starts a process for the events, kills it at any moment, and starts another one that ends when all are handled. */
-  async function handle(
-    recipe: Recipe,
-    { address, events, faults, outside }: Round,
-  ): Promise<void> {
+  async function handle(recipe: Recipe, { address, events, faults, outside }: Round): Promise<void> {
     for (const isKilled of [true, false]) {
       const ledger = join(folder, `ledger-${++ledgers}`)
       const seed = Math.floor(random() * 2 ** 31)
       const settings = { dialect: databases.dialect, address, ledger, recipe, rate: RATE, seed, events }
-      const child = fork(CHILD, [JSON.stringify(settings)])
+      const child = fork(CHILD, [JSON.stringify(settings)], { execArgv: [] })
       processes++
       const ended = once(child, 'exit')
       await Promise.race([once(child, 'message'), ended])
       if (isKilled) {
-        await sleep(random() * 150)
+        await sleep(random() * 80)
         // A connection may be lost in any statement, its COMMIT included.
-        if (recipe === 'once') faults.lost += await loseConnections(outside)
-        await sleep(random() * 100)
+        if (recipe === 'once' && random() < 0.5) {
+          faults.lost += await loseConnections(outside)
+          await sleep(random() * 80)
+        }
         child.kill('SIGKILL')
       }
       const [code, signal] = await ended
@@ -135,7 +137,6 @@ describe.each(Object.entries(SERVERS))('faults on %s', (name, start) => {
     expect(outcome).toMatchObject({ lost: 0, twice: 0 })
     expect(outcome.total).toBeGreaterThanOrEqual(wanted)
     expect(outcome.faults.thrown).toBeGreaterThan(0)
-    expect(outcome.faults.kills + outcome.faults.lost).toBeGreaterThan(0)
     if (name !== 'SQLite') expect(outcome.faults.lost).toBeGreaterThan(0)
     expect(outcome.marks).toBe(outcome.effects)
   })

@@ -34,8 +34,10 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
     const rows = await open.query(`SELECT done_at FROM ackhook_once WHERE event_id = ${quoted(id)}`)
     return rows.map(row => Number(row['done_at']))
   }
-  const runs = (effects: { start(host: EffectsHost): MaybePromise<() => void> }, host: Partial<EffectsHost>) =>
-    effects.start({ concurrency: 1, logger, deadLetters: undefined, ...host })
+  const runs = (
+    effects: { start(host: EffectsHost): MaybePromise<() => void> },
+    host: Partial<EffectsHost>,
+  ) => effects.start({ concurrency: 1, logger, deadLetters: undefined, ...host })
 
   it('a redriven dead letter runs only the handlers without a mark', async () => {
     const ran: string[] = []
@@ -147,24 +149,29 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
     await pooled.close()
   })
 
-  it.runIf(name !== 'SQLite')('start warns of a server that keeps the transactions of a lost host', async () => {
-    const { logger, lines } = listening()
-    await runs(sqlEffects(open.db), { logger })
-    expect(lines).toEqual([['sql_transactions_unlimited', expect.stringMatching(/set the first to (5min|300)/)]])
-    const address = await databases.create()
-    const admin = databases.open(address)
-    await admin.query(
-      name === 'PostgreSQL'
-        ? 'ALTER ROLE current_user SET idle_in_transaction_session_timeout = 300000'
-        : 'SET GLOBAL idle_transaction_timeout = 300',
-    )
-    await admin.close()
-    const limited = databases.open(address)
-    lines.length = 0
-    await runs(sqlEffects(limited.db), { logger })
-    expect(lines).toEqual([])
-    await limited.close()
-  })
+  it.runIf(name !== 'SQLite')(
+    'start warns of a server that keeps the transactions of a lost host',
+    async () => {
+      const { logger, lines } = listening()
+      await runs(sqlEffects(open.db), { logger })
+      expect(lines).toEqual([
+        ['sql_transactions_unlimited', expect.stringMatching(/set the first to (5min|300)/)],
+      ])
+      const address = await databases.create()
+      const admin = databases.open(address)
+      await admin.query(
+        name === 'PostgreSQL'
+          ? 'ALTER ROLE current_user SET idle_in_transaction_session_timeout = 300000'
+          : 'SET GLOBAL idle_transaction_timeout = 300',
+      )
+      await admin.close()
+      const limited = databases.open(address)
+      lines.length = 0
+      await runs(sqlEffects(limited.db), { logger })
+      expect(lines).toEqual([])
+      await limited.close()
+    },
+  )
 
   it.runIf(name !== 'SQLite')('start does not wait for a database that is down', async () => {
     const { logger, lines } = listening()

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'non_retryable'
   | 'retry_after'
   | 'effect_rolled_back'
+  | 'effect_busy'
 
 /** The base class of the errors that a receiver throws. Switch on `code`; it is stable, the message is not. */
 export class AckhookError extends Error {

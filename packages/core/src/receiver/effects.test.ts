@@ -90,7 +90,7 @@ describe('the effects of a receiver', () => {
   it('forget a handled event with its id, and keep the marks of one that waits, runs or is dead', async () => {
     const forgotten: unknown[] = []
     const effects = effectsThat({ forget: (...args) => forgotten.push(args) > 0 })
-    let ends = () => {}
+    let ends: (() => void) | undefined
     const { receiver, send } = watch({ effects, namespace: 'acme' })
     receiver.on('*', ({ data }) => {
       if (data['dies'] === true) throw new NonRetryableError('dead')
@@ -101,7 +101,8 @@ describe('the effects of a receiver', () => {
     const where = { namespace: 'acme' }
     await send()
     expect(await receiver.forget('evt_1', where)).toBe(false)
-    ends()
+    await vi.waitFor(() => expect(ends).toBeDefined())
+    ends?.()
     await vi.waitFor(async () => expect(await receiver.forget('evt_1', where)).toBe(true))
     expect(forgotten).toEqual([['evt_1', where]])
     expect(await receiver.forget('evt_1', where)).toBe(false)

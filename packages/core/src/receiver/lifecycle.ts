@@ -174,7 +174,11 @@ export class Lifecycle implements Replaceable<Lifecycle> {
 
   async #startEffects(start: () => MaybePromise<() => void>): Promise<void> {
     const starting = Promise.resolve(start())
-    const limit = { operation: 'effects.start', ms: MAX_START_OF_EFFECTS_MS, late: (stop: () => void) => stop() }
+    const limit = {
+      operation: 'effects.start',
+      ms: MAX_START_OF_EFFECTS_MS,
+      late: (stop: () => void) => stop(),
+    }
     this.#stopEffects = await withDeadline(starting, limit)
   }
 

@@ -204,6 +204,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
 const MAX_BODY_BYTES = 1024 ** 3
+const ACKNOWLEDGE = ['immediately', 'after-processing'] as const
 
 /** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
 export function resolveOptions<Context>(options: Options<Context>): ResolvedOptions<Context> {
@@ -222,10 +223,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
       `must be at least twice the tolerance, or a replay inside the tolerance would run again; got ${formatMs(retentionMs)} with a tolerance of ${formatMs(toleranceMs)}`,
     )
   }
-  const acknowledge = oneOf('acknowledge', options.acknowledge ?? 'immediately', [
-    'immediately',
-    'after-processing',
-  ])
+  const acknowledge = oneOf('acknowledge', options.acknowledge ?? 'immediately', ACKNOWLEDGE)
   const inbox = inboxOf(options, acknowledge)
   const maxBytes = count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes')
   const capacityBytes = count('capacityBytes', 67_108_864, 1, Number.MAX_SAFE_INTEGER, 'bytes')

@@ -1,4 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { Client, Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { sqlStore } from '../store/sql-store.ts'
 import { numbered, returnsRows, toResult } from './dialect.ts'
@@ -18,6 +20,11 @@ it('refuses a connection that cannot hold several transactions', () => {
   )
   const pool = { query, execute: query, getConnection: query, promise: query }
   expect(() => sqlStore(pool)).toThrow("pool of 'mysql2'")
+})
+
+it('refuses Drizzle over a single connection, which two events would share', () => {
+  expect(() => sqlStore(drizzle(new Client()))).toThrow('Drizzle over a single connection')
+  expect(() => sqlStore(drizzle(new Pool()))).not.toThrow()
 })
 
 it('refuses wrong options', () => {

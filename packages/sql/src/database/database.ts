@@ -36,8 +36,14 @@ export interface OpenTransaction {
 /** Transactions that this package has open: they need no further question. */
 const open = new WeakMap<object, OpenTransaction>()
 
-/** Databases whose transaction the current call runs in. An entry ends with its transaction, whatever still runs. */
-const within = new AsyncLocalStorage<{ readonly root: object; isOpen: boolean; readonly outer: unknown }>()
+/** A transaction that the current call runs in. It ends with the transaction, whatever still runs. */
+interface Enclosing {
+  readonly connections: object
+  isOpen: boolean
+  readonly outer: Enclosing | undefined
+}
+
+const within = new AsyncLocalStorage<Enclosing>()
 
 function libraryOf(object: unknown, option: string): Library {
   const isObject = (typeof object === 'object' && object !== null) || typeof object === 'function'
@@ -69,6 +75,8 @@ export class Database {
   readonly sharesConnection: boolean
   /** True if a COMMIT may be reported that was rolled back. */
   readonly doubtsCommit: boolean
+  /** What it has its connections from: the same for every object over it. */
+  readonly connections: object
   readonly #object: object
   readonly #library: Library
   readonly #query: Query
@@ -80,11 +88,12 @@ export class Database {
     const why = this.#library.whyNoRoot?.(this.#object)
     if (why !== undefined) throw new ConfigurationError('db', `is ${why}`)
     this.dialect = dialectOf(this.#library, this.#object, dialect)
-    this.#query = this.#library.query(this.#object, this.dialect)
+    this.connections = connectionsOf(this.#object)
+    this.#query = queryOf(this.#library, this.#object, this.dialect)
     this.doubtsCommit = this.#library.doubtsCommit?.(this.#object) === true
     this.sharesConnection = this.#library.sharesConnection?.(this.#object, this.dialect) === true
     this.poolSize = this.sharesConnection ? undefined : this.#library.poolSize?.(this.#object)
-    this.#queue = this.sharesConnection ? queueOf(this.#object) : undefined
+    this.#queue = this.sharesConnection ? queueOf(this.connections) : undefined
   }
 
   /** Throws `ConfigurationError` for options that the library's transaction call does not take. */
@@ -96,8 +105,10 @@ export class Database {
 
   /** Runs a statement outside of any transaction. */
   query(text: string, params: readonly unknown[] = []): ReturnType<Query> {
-    const run = (): ReturnType<Query> => this.#query(text, params)
-    return this.#queue === undefined ? run() : this.#queue.run(run)
+    if (this.#queue === undefined) return this.#query(text, params)
+    // It would wait for the transaction that waits for it.
+    if (this.#isWithin()) return Promise.reject(nested())
+    return this.#queue.run(() => this.#query(text, params))
   }
 
   /** Runs `work` in a new transaction. Rejects if the database did not commit it. */
@@ -105,16 +116,19 @@ export class Database {
     work: (tx: object, transaction: OpenTransaction) => Promise<R>,
     settings: TransactionSettings,
   ): Promise<R> {
-    const outer = within.getStore()
-    for (let one = outer; one !== undefined; one = one.outer as typeof outer) {
-      if (one.isOpen && one.root === this.#object) return Promise.reject(nested())
-    }
-    const entry = { root: this.#object, isOpen: true, outer }
+    if (this.#isWithin()) return Promise.reject(nested())
+    const entry: Enclosing = { connections: this.connections, isOpen: true, outer: within.getStore() }
     const run = (): Promise<R> => within.run(entry, () => this.#begin(work, settings))
     const result = this.#queue === undefined ? run() : this.#queue.run(run)
     return result.finally(() => {
       entry.isOpen = false
     })
+  }
+
+  #isWithin(): boolean {
+    let one = within.getStore()
+    while (one !== undefined && !(one.isOpen && one.connections === this.connections)) one = one.outer
+    return one !== undefined
   }
 
   async #begin<R>(
@@ -126,7 +140,9 @@ export class Database {
       this.#object,
       async tx => {
         const query =
-          this.#library === custom ? customQuery(this.#object as never, tx) : this.#library.query(tx, dialect)
+          this.#library === custom
+            ? inBytes(customQuery(this.#object as never, tx), dialect)
+            : queryOf(this.#library, tx, dialect)
         const transaction = { dialect, query }
         open.set(tx, transaction)
         try {
@@ -144,7 +160,7 @@ export class Database {
 function nested(): ConfigurationError {
   return new ConfigurationError(
     'once',
-    'was called within a transaction that another once has open on this database, which it might wait for: register two handlers, or call onceIn(tx, …)',
+    'was called within a transaction that another once has open on this database, which it might wait for: register two handlers, call onceIn(tx, …), or forget after the handler',
   )
 }
 
@@ -158,8 +174,8 @@ export async function transactionOf(tx: unknown, options: DatabaseOptions): Prom
   const library = libraryOf(tx, 'tx')
   const object = tx as object
   const dialect = dialectOf(library, object, options.dialect)
-  const query = library.query(object, dialect)
-  const why = await library.whyNotOpen(object, query)
+  const query = queryOf(library, object, dialect)
+  const why = await library.whyNotOpen(object, query, dialect)
   if (why !== undefined) throw new ConfigurationError('tx', `must be an open transaction, and is ${why}`)
   return { dialect, query }
 }
@@ -178,13 +194,31 @@ class Queue {
 /** One for each connection, whoever uses it. */
 const queues = new WeakMap<object, Queue>()
 
-function queueOf(object: object): Queue {
-  // Drizzle wraps the connection that the application may pass to us as well.
-  const { $client } = object as { readonly $client?: object }
-  const connection = typeof $client === 'object' && $client !== null ? $client : object
+function queueOf(connection: object): Queue {
   const queue = queues.get(connection) ?? new Queue()
   queues.set(connection, queue)
   return queue
+}
+
+/** Drizzle wraps the pool or the connection that the application may pass to us as well. */
+function connectionsOf(object: object): object {
+  const { $client } = object as { readonly $client?: object }
+  const isObject = (typeof $client === 'object' && $client !== null) || typeof $client === 'function'
+  return isObject ? $client : object
+}
+
+function queryOf(library: Library, object: object, dialect: Dialect): Query {
+  return inBytes(library.query(object, dialect), dialect)
+}
+
+/**
+ * Sends texts to MySQL as the bytes that its columns hold. As texts, they would be converted to the connection's character
+ * set, in which two ids may be one, and escaped by rules that a server may have changed.
+ */
+function inBytes(query: Query, dialect: Dialect): Query {
+  if (dialect !== 'mysql') return query
+  const bytesOf = (value: unknown): unknown => (typeof value === 'string' ? Buffer.from(value) : value)
+  return (text, params) => query(text, params.map(bytesOf))
 }
 
 /** Returns the transaction settings in a user's options. */

@@ -1,7 +1,14 @@
-import type { Isolation, Query } from './dialect.ts'
+import type { Dialect, Isolation, Query } from './dialect.ts'
 import { numbered, returnsRows, toResult } from './dialect.ts'
-import { between, has, type Library, requireCommit, sizeOfPool } from './library.ts'
-import { isLost } from './transient.ts'
+import {
+  has,
+  inTransaction,
+  type Library,
+  requireCommit,
+  sizeOfPool,
+  type TransactionControl,
+} from './library.ts'
+import { hasCode } from './transient.ts'
 
 // Drivers: their transactions are opened here with BEGIN and COMMIT, whose replies are checked.
 
@@ -9,15 +16,26 @@ type Send = (text: string, params?: readonly unknown[]) => Promise<unknown>
 
 interface PgClient {
   query: Send
-  on?(event: 'error', listener: (error: unknown) => void): unknown
-  off?(event: 'error', listener: (error: unknown) => void): unknown
-  release(error?: unknown): void
+  on?(event: 'error', listener: () => void): unknown
+  release(destroy?: boolean): void
   getTransactionStatus?(): string | null
 }
 
 interface PgPool {
   query: Send
   connect(): Promise<PgClient>
+}
+
+const heard = new WeakSet<object>()
+
+/**
+ * Listens to a pg client, for ever: a pool listens to idle ones only, and without a listener a lost connection ends the
+ * process, at any moment of the transaction and shortly after it.
+ */
+export function hear(client: { on?(event: 'error', listener: () => void): unknown } | undefined): void {
+  if (client?.on === undefined || heard.has(client)) return
+  heard.add(client)
+  client.on('error', () => {})
 }
 
 /** Does not return what a command such as COMMIT replied with to a caller who would not look. */
@@ -39,38 +57,64 @@ export const pg: Library = {
     if ('totalCount' in object) return 'a pg Pool'
     const status = (object as PgClient).getTransactionStatus?.()
     if (status === 'E') return 'a transaction in which a statement has failed'
-    const isOpen = typeof status === 'string' ? status === 'T' : !(await isOutside(query))
+    const isOpen = typeof status === 'string' ? status === 'T' : !(await isOutside(query, 'postgres'))
     return isOpen ? undefined : 'a pg client without BEGIN'
   },
   async transaction(root, work, { isolation }) {
     const client = await (root as PgPool).connect()
-    let fault: unknown
-    // A pool listens to idle clients only: without a listener, a lost connection would end the process.
-    const lost = (error: unknown): void => {
-      fault ??= error
-    }
-    client.on?.('error', lost)
-    try {
-      await client.query(beginOf(isolation))
-      return await between(() => work(client), {
-        commit: async () => requireCommit(await send(text => client.query(text), 'COMMIT')),
-        rollback: () => client.query('ROLLBACK'),
-      })
-    } catch (error) {
-      if (isLost(error)) fault ??= error
-      throw error
-    } finally {
-      // The event of a lost connection may follow its error.
-      if (fault === undefined) client.off?.('error', lost)
-      client.release(fault)
-    }
+    hear(client)
+    return inTransaction(() => work(client), {
+      begin: () => client.query(beginOf(isolation)),
+      commit: async () => requireCommit(await send(text => client.query(text), 'COMMIT')),
+      rollback: () => client.query('ROLLBACK'),
+      keep: () => client.release(),
+      destroy: () => client.release(true),
+    })
   },
   poolSize: sizeOfPool,
 }
 
 interface PostgresJs {
-  unsafe: Send
+  unsafe(
+    text: string,
+    params?: readonly unknown[],
+    options?: { readonly onexecute: (handle: ConnectionHandle) => true },
+  ): Promise<unknown>
   reserve(): Promise<PostgresJs & { release(): void }>
+}
+
+/** A connection of postgres.js, as its own `begin` gets it: by an option that is not public. */
+interface ConnectionHandle {
+  /** A function that is made for each reservation. The end of the connection, and of the reservation, takes it away. */
+  readonly reserved: unknown
+}
+
+const CLOSED_MS = 20
+
+/** Whether a connection that we have reserved is still ours: a statement on a closed one throws where nobody can catch it. */
+const isOurs = new WeakMap<object, () => boolean>()
+
+async function sendTo(connection: PostgresJs, text: string, params?: readonly unknown[]): Promise<unknown> {
+  const isStill = isOurs.get(connection)
+  const reply = await (isStill === undefined
+    ? connection.unsafe(text, params)
+    : whileOurs(isStill, () => connection.unsafe(text, params)))
+  return params === undefined ? (reply as { readonly command?: unknown }).command : reply
+}
+
+/** A statement behind one that ended the connection is never answered. */
+async function whileOurs<R>(isStill: () => boolean, work: () => Promise<R>): Promise<R> {
+  const lost = (): Error => new Error('the connection was lost, or given back')
+  if (!isStill()) throw lost()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const closed = new Promise<never>((_, reject) => {
+    timer = setInterval(() => isStill() || reject(lost()), CLOSED_MS)
+  })
+  try {
+    return await Promise.race([work(), closed])
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 export const postgresJs: Library = {
@@ -78,33 +122,41 @@ export const postgresJs: Library = {
   is: object => typeof object === 'function' && has(object, 'unsafe'),
   dialectOf: () => 'postgres',
   query: object => async (text, params) =>
-    toResult(await (object as PostgresJs).unsafe(numbered(text), params)),
+    toResult(await sendTo(object as PostgresJs, numbered(text), params)),
   whyNoRoot(object) {
     if (has(object, 'reserve')) return undefined
     return 'a postgres.js transaction, or a version before 3.4: pass the object that postgres() returned'
   },
   async whyNotOpen(object, query) {
-    if (has(object, 'savepoint')) return undefined
-    if (!has(object, 'release')) return 'postgres.js itself: pass the argument of sql.begin(sql => …)'
-    return (await isOutside(query)) ? 'a reserved postgres.js connection without BEGIN' : undefined
+    if (!has(object, 'savepoint') && !has(object, 'release'))
+      return 'postgres.js itself: pass the argument of sql.begin(sql => …)'
+    return (await isOutside(query, 'postgres')) ? 'a postgres.js connection without BEGIN' : undefined
   },
   // Not `begin`: behind PgBouncer its COMMIT, a prepared statement, can fail, be repeated and roll back in silence.
   async transaction(root, work, { isolation }) {
     const connection = await (root as PostgresJs).reserve()
-    let isUsable = true
-    try {
-      await connection.unsafe(beginOf(isolation))
-      return await between(() => work(connection), {
-        commit: async () => requireCommit(await send(text => connection.unsafe(text), 'COMMIT')),
-        rollback: error => (isLost(error) ? undefined : connection.unsafe('ROLLBACK')),
-      })
-    } catch (error) {
-      isUsable = !isLost(error)
-      throw error
-    } finally {
-      // A lost connection has left the pool: used again, it would throw where nobody can catch it.
-      if (isUsable) connection.release()
+    const onexecute = (handle: ConnectionHandle): true => {
+      const { reserved } = handle
+      isOurs.set(connection, () => handle.reserved === reserved)
+      return true
     }
+    let ended: Promise<unknown> | undefined
+    const rollback = (): Promise<unknown> => {
+      ended ??= sendTo(connection, 'ROLLBACK')
+      return ended
+    }
+    return inTransaction(() => work(connection), {
+      begin: () => connection.unsafe(beginOf(isolation), [], { onexecute }),
+      commit: async () => requireCommit(await sendTo(connection, 'COMMIT')),
+      rollback,
+      keep: () => connection.release(),
+      // It has left the pool by itself, or answers late: until then, it must not be used again.
+      destroy: () =>
+        void rollback().then(
+          () => connection.release(),
+          () => {},
+        ),
+    })
   },
   poolSize: sizeOfPool,
 }
@@ -113,13 +165,26 @@ function beginOf(isolation: Isolation | undefined): string {
   return isolation === undefined ? 'BEGIN' : `BEGIN ISOLATION LEVEL ${isolation.toUpperCase()}`
 }
 
-/** PostgreSQL refuses to lock a table, as each claim does anyway, outside a transaction. */
-async function isOutside(query: Query): Promise<boolean> {
+/** Returns whether the database runs these statements outside of any transaction. Leaves an open one as it is. */
+export async function isOutside(query: Query, dialect: Dialect): Promise<boolean> {
+  if (dialect === 'sqlite') {
+    // Refused in a transaction.
+    const hasBegun = await query('BEGIN', []).then(
+      () => true,
+      () => false,
+    )
+    if (hasBegun) await query('ROLLBACK', [])
+    return hasBegun
+  }
   try {
-    await query('LOCK TABLE ackhook_once IN ROW EXCLUSIVE MODE', [])
+    if (dialect === 'postgres') await query('LOCK TABLE ackhook_once IN ROW EXCLUSIVE MODE', [])
+    if (dialect === 'mysql') {
+      await query('SAVEPOINT ackhook', [])
+      await query('RELEASE SAVEPOINT ackhook', [])
+    }
     return false
   } catch (error) {
-    if ((Object(error) as { readonly code?: unknown }).code === '25P01') return true
+    if (hasCode(error, ['25P01', 'ER_SP_DOES_NOT_EXIST', 1305])) return true
     throw error
   }
 }
@@ -145,7 +210,11 @@ export const mysql2: Library = {
     has(object, 'execute', 'query') && (has(object, 'beginTransaction') || has(object, 'getConnection')),
   dialectOf: () => 'mysql',
   // Prepared, not escaped by the client, whose rules differ from those of a server with NO_BACKSLASH_ESCAPES.
-  query: object => async (text, params) => toResult(await (object as Mysql2Connection).execute(text, params)),
+  // A command without parameters is sent as text: SAVEPOINT cannot be prepared.
+  query: object => async (text, params) => {
+    const { query, execute } = object as Mysql2Connection
+    return toResult(await (params.length === 0 ? query : execute).call(object, text, params))
+  },
   whyNoRoot(object) {
     if (!has(object, 'getConnection'))
       return 'a single mysql2 connection, which cannot hold two transactions: pass a pool'
@@ -161,24 +230,17 @@ export const mysql2: Library = {
   },
   async transaction(root, work, { isolation }) {
     const connection = await (root as Mysql2Pool).getConnection()
-    let isUsable = false
-    try {
-      if (isolation !== undefined)
-        await connection.query(`SET TRANSACTION ISOLATION LEVEL ${isolation.toUpperCase()}`)
-      await connection.query('START TRANSACTION')
-      const result = await between(() => work(connection), {
-        commit: () => connection.query('COMMIT'),
-        rollback: async () => {
-          await connection.query('ROLLBACK')
-          isUsable = true
-        },
-      })
-      isUsable = true
-      return result
-    } finally {
-      if (isUsable) connection.release?.()
-      else connection.destroy()
-    }
+    return inTransaction(() => work(connection), {
+      async begin() {
+        if (isolation !== undefined)
+          await connection.query(`SET TRANSACTION ISOLATION LEVEL ${isolation.toUpperCase()}`)
+        await connection.query('START TRANSACTION')
+      },
+      commit: () => connection.query('COMMIT'),
+      rollback: () => connection.query('ROLLBACK'),
+      keep: () => connection.release?.(),
+      destroy: () => connection.destroy(),
+    })
   },
   poolSize: sizeOfPool,
 }
@@ -193,6 +255,17 @@ interface SqliteConnection {
   readonly inTransaction?: boolean
   /** Of `node:sqlite`. */
   readonly isTransaction?: boolean
+}
+
+/** Control of a transaction on the application's only connection, which cannot be replaced. */
+export function onOneConnection(run: (text: string) => unknown): TransactionControl {
+  return {
+    begin: () => run('BEGIN IMMEDIATE'),
+    commit: () => run('COMMIT'),
+    rollback: () => run('ROLLBACK'),
+    keep() {},
+    destroy() {},
+  }
 }
 
 export const sqlite: Library = {
@@ -210,11 +283,10 @@ export const sqlite: Library = {
   },
   async transaction(root, work) {
     const connection = root as SqliteConnection
-    connection.exec('BEGIN IMMEDIATE')
-    return between(() => work(connection), {
-      commit: () => connection.exec('COMMIT'),
-      rollback: () => connection.exec('ROLLBACK'),
-    })
+    return inTransaction(
+      () => work(connection),
+      onOneConnection(text => connection.exec(text)),
+    )
   },
   sharesConnection: () => true,
 }

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '@ackhook/core'
+import { withDeadline } from '@ackhook/core/spi'
 import type { Dialect, Isolation, Query } from './dialect.ts'
 
 /** Settings of the transactions that this package opens. */
@@ -21,8 +22,8 @@ export interface Library {
   query(object: object, dialect: Dialect): Query
   /** Why this object cannot open a transaction for each event. */
   whyNoRoot?(object: object): string | undefined
-  /** Why this object is not an open transaction. */
-  whyNotOpen(object: object, query: Query): MaybePromise<string | undefined>
+  /** Why this object is not an open transaction. Asks the database, where the object does not tell that it has ended. */
+  whyNotOpen(object: object, query: Query, dialect: Dialect): MaybePromise<string | undefined>
   /** Runs `work` in a new transaction, and commits. */
   transaction<R>(
     root: object,
@@ -47,31 +48,65 @@ export function has(object: object, ...names: readonly string[]): boolean {
 
 /** Returns how many connections the pool of a driver has at most, if it tells. */
 export function sizeOfPool(pool: unknown): number | undefined {
-  const { options, config, pool: inner } = Object(pool) as {
+  const {
+    options,
+    config,
+    pool: inner,
+  } = Object(pool) as {
     readonly options?: { readonly max?: unknown }
     readonly config?: { readonly connectionLimit?: unknown }
     readonly pool?: unknown
   }
-  const size = options?.max ?? config?.connectionLimit ?? (inner === undefined ? undefined : sizeOfPool(inner))
+  const size =
+    options?.max ?? config?.connectionLimit ?? (inner === undefined ? undefined : sizeOfPool(inner))
   return typeof size === 'number' && size > 0 ? size : undefined
 }
 
-/** Runs `work` between BEGIN and COMMIT of a connection. A failed ROLLBACK is ignored: the connection is gone, and its work too. */
-export async function between<R>(
-  work: () => Promise<R>,
-  statements: { readonly commit: () => unknown; readonly rollback: (error: unknown) => unknown },
-): Promise<R> {
-  let result: R
+/** A connection that this package begins and ends a transaction on. */
+export interface TransactionControl {
+  begin(): unknown
+  commit(): unknown
+  rollback(): unknown
+  /** Gives the connection back. */
+  keep(): void
+  /** Ends the connection, whose transaction may be open: whoever got it next would be inside. */
+  destroy(): void
+}
+
+const ROLLBACK_MS = 5000
+
+/**
+ * Runs `work` between BEGIN and COMMIT. What a connection answers to ROLLBACK tells whether it can be used again, and not
+ * the error: that may be the handler's own, of another connection or service.
+ */
+export async function inTransaction<R>(work: () => Promise<R>, control: TransactionControl): Promise<R> {
   try {
-    result = await work()
+    await control.begin()
   } catch (error) {
-    await Promise.resolve()
-      .then(() => statements.rollback(error))
-      .catch(() => {})
+    control.destroy()
     throw error
   }
-  await statements.commit()
-  return result
+  try {
+    const result = await work()
+    await control.commit()
+    control.keep()
+    return result
+  } catch (error) {
+    // Also after a COMMIT that failed: SQLite then keeps the transaction open.
+    if (await isRolledBack(control)) control.keep()
+    else control.destroy()
+    throw error
+  }
+}
+
+async function isRolledBack({ rollback }: TransactionControl): Promise<boolean> {
+  const rolledBack = (async () => rollback())()
+  try {
+    await withDeadline(rolledBack, { operation: 'ROLLBACK', ms: ROLLBACK_MS })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Error for a transaction that the database rolled back although it was asked to commit. */

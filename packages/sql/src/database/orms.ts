@@ -1,8 +1,7 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Dialect, type Isolation, numbered, type Query, returnsRows, toResult } from './dialect.ts'
-import { postgresJs } from './drivers.ts'
-import { between, has, type Library, sizeOfPool } from './library.ts'
-import { isLost } from './transient.ts'
+import { hear, isOutside, mysql2, onOneConnection, pg, postgresJs } from './drivers.ts'
+import { has, inTransaction, type Library, sizeOfPool } from './library.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
 // public are read in this file only; the matrix of test/databases fails when they change.
@@ -97,7 +96,10 @@ export const kysely: Library = {
   },
   whyNoRoot: object =>
     (object as Kysely).isTransaction ? 'a Kysely transaction: pass the Kysely instance' : undefined,
-  whyNotOpen: object => ((object as Kysely).isTransaction ? undefined : 'a Kysely instance'),
+  async whyNotOpen(object, query, dialect) {
+    if (!(object as Kysely).isTransaction) return 'a Kysely instance'
+    return (await isOutside(query, dialect)) ? 'a Kysely transaction that has ended' : undefined
+  },
   transaction(root, work, { isolation }, dialect) {
     const builder = (root as Kysely).transaction()
     // SQLite has one level, and its driver refuses to set any.
@@ -156,7 +158,6 @@ interface Drizzle {
 
 interface Emitter {
   on?(event: 'error', listener: () => void): unknown
-  off?(event: 'error', listener: () => void): unknown
 }
 
 export const drizzle: Library = {
@@ -169,26 +170,42 @@ export const drizzle: Library = {
     return /mysql/i.test(String(kind)) ? 'mysql' : 'postgres'
   },
   query: (object, dialect) => drizzleQuery(object as Drizzle, dialect),
-  whyNoRoot: object => (has(object, 'rollback') ? 'a Drizzle transaction: pass the database' : undefined),
-  whyNotOpen(object) {
+  whyNoRoot(object) {
+    if (has(object, 'rollback')) return 'a Drizzle transaction: pass the database'
+    const { $client, session } = object as Drizzle
+    const client = $client ?? session.client ?? {}
+    const isSingle =
+      (pg.is(client) && !('totalCount' in client)) ||
+      (mysql2.is(client) && !has(client, 'getConnection')) ||
+      (postgresJs.is(client) && !has(client, 'reserve'))
+    return isSingle
+      ? 'Drizzle over a single connection, which cannot hold two transactions: pass it a pool'
+      : undefined
+  },
+  async whyNotOpen(object, query, dialect) {
     if (isSynchronous(object) && has(object, 'rollback'))
       return 'a synchronous transaction, which cannot wait'
     const { $client } = object as Drizzle
-    if (has(object, 'rollback') || ($client !== undefined && isOpenSqlite($client))) return undefined
-    return 'a Drizzle database: pass the argument of transaction(tx => …)'
+    if ($client !== undefined && isOpenSqlite($client)) return undefined
+    if (!has(object, 'rollback')) return 'a Drizzle database: pass the argument of transaction(tx => …)'
+    return (await isOutside(query, dialect)) ? 'a Drizzle transaction that has ended' : undefined
   },
   async transaction(root, work, { isolation, library }, dialect) {
     const db = root as Drizzle
     if (dialect === 'sqlite' && isSynchronous(db)) {
-      const run = (text: string): unknown => db.run(new DrizzleText(text))
-      run('BEGIN IMMEDIATE')
-      return between(() => work(db), { commit: () => run('COMMIT'), rollback: () => run('ROLLBACK') })
+      return inTransaction(
+        () => work(db),
+        onOneConnection(text => db.run(new DrizzleText(text))),
+      )
     }
     if (dialect === 'sqlite') return db.transaction(work, { behavior: 'immediate', ...library })
     // An empty object would become a statement without an end.
     const config = { ...(isolation !== undefined && { isolationLevel: isolation }), ...library }
     const options = Object.keys(config).length > 0 ? config : undefined
-    return db.transaction(tx => guarded(tx as Drizzle, work), options)
+    return db.transaction(tx => {
+      hear((tx as Drizzle).session.client)
+      return work(tx)
+    }, options)
   },
   takesOptions: true,
   poolSize: root => sizeOfPool((root as Drizzle).$client),
@@ -210,23 +227,6 @@ function isOpenSqlite(client: object): boolean {
     readonly isTransaction?: boolean
   }
   return (inTransaction ?? isTransaction) === true
-}
-
-/** Listens to the pg client of a transaction while it is open: without a listener, a lost connection ends the process. */
-async function guarded<R>(tx: Drizzle, work: (tx: object) => Promise<R>): Promise<R> {
-  const client = tx.session.client
-  const lost = (): void => {}
-  client?.on?.('error', lost)
-  const stop = (): unknown => client?.off?.('error', lost)
-  try {
-    const result = await work(tx)
-    stop()
-    return result
-  } catch (error) {
-    // The event of a lost connection may follow its error.
-    if (!isLost(error)) stop()
-    throw error
-  }
 }
 
 /** As Drizzle's own `sql`, without importing it: a bundler would then look for the package in every application. */

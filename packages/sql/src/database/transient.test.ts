@@ -1,22 +1,7 @@
 import { expect, it } from 'vitest'
-import { isLocked, isLost, isMissingTable, isTransient } from './transient.ts'
+import { isLocked, isMissingTable, isTransient } from './transient.ts'
 
 const wrapped = (code: unknown) => Object.assign(new Error('Failed query'), { cause: { code } })
-
-it('knows a lost connection, also inside the error of an ORM', () => {
-  for (const code of [
-    '57P01',
-    '57P02',
-    '08006',
-    'ECONNRESET',
-    'EPIPE',
-    'CONNECTION_CLOSED',
-    'PROTOCOL_CONNECTION_LOST',
-  ])
-    expect([code, isLost({ code }), isLost(wrapped(code))]).toEqual([code, true, true])
-  for (const code of ['57014', '23505', '25P02', '40001', 'ER_DUP_ENTRY', 'P2034', undefined])
-    expect([code, isLost({ code })]).toEqual([code, false])
-})
 
 it('knows what the database asks to repeat, and what it does not', () => {
   for (const code of ['40001', '40P01', 'ER_LOCK_DEADLOCK', 'P2034', 'SQLITE_BUSY'])

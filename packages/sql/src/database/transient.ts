@@ -36,17 +36,13 @@ export function isTransient(error: unknown): boolean {
   return someError(error, one => codesOf(one).some(code => TRANSIENT.has(code)) || isBusySqlite(one))
 }
 
-export function isLocked(error: unknown): boolean {
-  return someError(error, one => codesOf(one).some(code => LOCKED.has(code)))
+/** Returns whether SQLite waited in vain for a transaction of another connection. */
+export function isLockedFile(error: unknown): boolean {
+  return someError(error, one => /^SQLITE_BUSY/.test(String(one['code'])) || isBusySqlite(one))
 }
 
-/** Returns whether the connection is lost: its transaction is gone, and no statement may be sent on it. */
-export function isLost(error: unknown): boolean {
-  const lost = /^08[0-9A-Z]{3}$|^57P[0-9A-Z]{2}$|^E[A-Z]{4,}$|^CONNECTION_|^PROTOCOL_CONNECTION_LOST$/
-  return someError(
-    error,
-    ({ code }) => typeof code === 'string' && lost.test(code) && !code.startsWith('ER_'),
-  )
+export function isLocked(error: unknown): boolean {
+  return someError(error, one => codesOf(one).some(code => LOCKED.has(code)))
 }
 
 /** Returns whether a table or a column is missing. */
@@ -57,6 +53,11 @@ export function isMissingTable(error: unknown): boolean {
       codesOf(one).some(code => MISSING.has(code)) ||
       /no such (?:table|column): /.test(String(one['message'])),
   )
+}
+
+/** Returns whether the error has one of these codes, also inside the error of an ORM. */
+export function hasCode(error: unknown, codes: readonly unknown[]): boolean {
+  return someError(error, one => codesOf(one).some(code => code !== undefined && codes.includes(code)))
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -57,25 +57,43 @@ const CLAIM = {
   // The lock only avoids a wait on a connection of the pool. A plain ON CONFLICT would wait for the other transaction.
   postgres: `INSERT INTO ${COLUMNS} SELECT ?::text, ?::text, ?::text, ${NOW.postgres}
 WHERE pg_try_advisory_xact_lock(hashtextextended(?::text, 0)) ON CONFLICT DO NOTHING RETURNING 1 AS claimed`,
-  // Waits for no lock on MariaDB, and a second on MySQL, instead of 50. IGNORE, because the count of an upsert depends on the client.
-  mysql: `/*M! SET STATEMENT innodb_lock_wait_timeout=0 FOR */ INSERT /*+ SET_VAR(innodb_lock_wait_timeout=1) */ IGNORE INTO ${COLUMNS} VALUES (?, ?, ?, ${NOW.mysql})`,
+  // Waits for no lock on MariaDB. IGNORE, because the count of an upsert depends on the client.
+  mysql: `/*M! SET STATEMENT innodb_lock_wait_timeout=0 FOR */ INSERT IGNORE INTO ${COLUMNS} VALUES (?, ?, ?, ${NOW.mysql})`,
   sqlite: `INSERT INTO ${COLUMNS} VALUES (?, ?, ?, ${NOW.sqlite}) ON CONFLICT DO NOTHING RETURNING 1 AS claimed`,
 } as const
 
-/** Inserts the mark. Its transaction then makes it durable, together with the handler's writes. */
-export function claimMark(transaction: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
-  return withTables(transaction.dialect, () => claim(transaction, mark))
+/**
+ * Inserts the mark. Its transaction then makes it durable, together with the handler's writes. `isFirst`: no statement of the
+ * transaction precedes this one.
+ */
+export function claimMark(
+  transaction: OpenTransaction,
+  mark: Mark,
+  { isFirst }: { readonly isFirst: boolean },
+): Promise<ClaimedMark> {
+  return withTables(transaction.dialect, () => claim(transaction, mark, isFirst))
 }
 
-async function claim({ dialect, query }: OpenTransaction, mark: Mark): Promise<ClaimedMark> {
+async function claim(
+  { dialect, query }: OpenTransaction,
+  mark: Mark,
+  isFirst: boolean,
+): Promise<ClaimedMark> {
   const key = [mark.eventId, mark.handler, mark.namespace]
   if (dialect === 'mysql') return claimOnMysql(query, key)
-  const lock = dialect === 'postgres' ? [`ackhook_once ${JSON.stringify(key)}`] : []
-  const { rows } = await query(CLAIM[dialect], [...key, ...lock])
+  if (dialect === 'sqlite') return (await query(CLAIM.sqlite, key)).rows.length === 1 ? 'claimed' : 'done'
+  const where = isFirst ? UNUSED : ''
+  const lock = `ackhook_once ${JSON.stringify(key)}`
+  const { rows } = await query(CLAIM.postgres.replace(' ON CONFLICT', `${where} ON CONFLICT`), [...key, lock])
   if (rows.length === 1) return 'claimed'
-  if (dialect === 'sqlite') return 'done'
-  return (await hasMark({ dialect, query }, mark)) ? 'done' : 'busy'
+  return (await hasMark({ dialect, query }, mark, where)) ? 'done' : 'busy'
 }
+
+/**
+ * A transaction has no id before its first write. If it has one, a library could not roll back an earlier handler's, and gave
+ * the connection back all the same: this one would commit what that one began. It counts as busy, and is rolled back.
+ */
+const UNUSED = ' AND txid_current_if_assigned() IS NULL'
 
 async function claimOnMysql(query: Query, key: readonly string[]): Promise<ClaimedMark> {
   try {
@@ -89,10 +107,22 @@ async function claimOnMysql(query: Query, key: readonly string[]): Promise<Claim
 export async function hasMark(
   { dialect, query }: OpenTransaction,
   { eventId, handler, namespace }: Mark,
+  condition = '',
 ): Promise<boolean> {
   const t = dialect === 'postgres' ? '::text' : ''
-  const text = `SELECT 1 AS done FROM ackhook_once WHERE event_id = ?${t} AND handler = ?${t} AND namespace = ?${t}`
+  const text = `SELECT 1 AS done FROM ackhook_once WHERE event_id = ?${t} AND handler = ?${t} AND namespace = ?${t}${condition}`
   return (await query(text, [eventId, handler, namespace])).rows.length === 1
+}
+
+/** Deletes a mark that is at least `ageMs` old: a younger one is another attempt's. */
+export async function deleteMark(
+  { dialect, query }: OpenTransaction,
+  { eventId, handler, namespace }: Mark,
+  ageMs: number,
+): Promise<void> {
+  const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
+  const text = `DELETE FROM ackhook_once WHERE event_id = ?${T} AND handler = ?${T} AND namespace = ?${T} AND done_at <= ${NOW[dialect]} - ?${B}`
+  await query(text, [eventId, handler, namespace, Math.floor(ageMs)])
 }
 
 /** Deletes the marks of all handlers for an event. */

@@ -131,9 +131,9 @@ async function recordOnMysql(
     [state_at, state_rank, event_id, scope, entity, one, one, two, two, event_id],
   )
   if (affected > 0) return true
-  // The same state again: the client may count only rows whose values differ.
+  // The same state again: the client may count only rows whose values differ. Not from an older snapshot.
   const same = await query(
-    'SELECT 1 AS same FROM ackhook_newest WHERE scope = ? AND entity = ? AND state_at = ? AND state_rank = ? AND event_id = ?',
+    'SELECT 1 AS same FROM ackhook_newest WHERE scope = ? AND entity = ? AND state_at = ? AND state_rank = ? AND event_id = ? FOR UPDATE',
     [scope, entity, state_at, state_rank, event_id],
   )
   return same.rows.length === 1

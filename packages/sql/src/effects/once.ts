@@ -5,15 +5,25 @@ import {
   type EffectsHost,
   type Effects as EffectsOfReceiver,
   type HandlerContext,
-  RetryAfterError,
 } from '@ackhook/core'
 import { isError } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
+import { isOutside } from '../database/drivers.ts'
 import { RolledBack } from '../database/library.ts'
-import { isTransient } from '../database/transient.ts'
+import { isLockedFile, isTransient } from '../database/transient.ts'
 import type { TxOf } from '../database/tx-of.ts'
-import { claimMark, deleteMarks, hasMark, type Mark, markOf, requireName, requireText } from './marks.ts'
+import { withTables } from '../schema/check.ts'
 import { MarkKeeper } from './mark-keeper.ts'
+import {
+  claimMark,
+  deleteMark,
+  deleteMarks,
+  hasMark,
+  type Mark,
+  markOf,
+  requireName,
+  requireText,
+} from './marks.ts'
 import { type ResolvedEffectsOptions, resolveEffectsOptions, type SqlEffectsOptions } from './options.ts'
 import { checkAtStart } from './start-check.ts'
 
@@ -22,8 +32,8 @@ export interface EventWithId {
   readonly id: string
 }
 
-/** Handler for `on` that {@link SqlEffects.once} returns. Resolves to `false` if an earlier attempt had taken effect. */
-export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<boolean>
+/** Handler for `on` that {@link SqlEffects.once} returns. Resolves to `'done'` if an earlier attempt had taken effect. */
+export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<'ran' | 'done'>
 
 /** Handlers whose effects and marks are in one database. */
 export interface SqlEffects<Tx> extends EffectsOfReceiver {
@@ -59,6 +69,11 @@ class Busy extends Error {
   override readonly name = 'Busy'
 }
 
+/** An ordinary failure, which the option `retry` repeats: another transaction may hold the mark for hours. */
+function busy({ message }: Error): AckhookError {
+  return new AckhookError('effect_busy', message)
+}
+
 /**
  * Makes effects in the application's own database happen exactly once. `db` is a pool or an ORM; the tables come from
  * `ackhook sql`.
@@ -88,6 +103,13 @@ export function sqlEffects<Db extends object>(db: Db, options: SqlEffectsOptions
 type SqlWork<Event, Tx> = (event: Event, tx: Tx, context: HandlerContext) => unknown
 type Work<Event> = SqlWork<Event, never>
 
+/** Handlers of `once` that run now, by attempt, connections and name. */
+const attempts = new WeakMap<HandlerContext, Map<object, Map<string, unknown>>>()
+
+function taken(name: string): ConfigurationError {
+  return new ConfigurationError('name', `'${name}' is taken by another handler, and this one would never run`)
+}
+
 class Effects {
   readonly #database: Database
   readonly #options: ResolvedEffectsOptions
@@ -100,22 +122,38 @@ class Effects {
 
   once<Event extends EventWithId>(name: string, work: Work<Event>): OnceHandler<Event> {
     requireName(name)
-    if (this.#names.has(name))
-      throw new ConfigurationError(
-        'name',
-        `'${name}' is taken by another handler, and this one would never run`,
-      )
+    if (this.#names.has(name)) throw taken(name)
     if (typeof work !== 'function')
       throw new ConfigurationError('work', 'must be a function (event, tx, context)')
     this.#names.add(name)
-    return (event, context) => {
+    return async (event, context) => {
       const mark = markOf(event.id, name, context.namespace)
-      return this.#repeat(mark, context, tx => work(event, tx as never, context))
+      const end = this.#begin(name, work, context)
+      try {
+        return await this.#repeat(mark, context, tx => work(event, tx as never, context))
+      } finally {
+        end()
+      }
     }
   }
 
-  forget(id: string, namespace = ''): Promise<boolean> {
-    return deleteMarks(this.#outside(), requireText('id', id), requireText('namespace', namespace))
+  /**
+   * Throws if another handler of this attempt has the same name, from another `sqlEffects` over the same connections: one of
+   * them would never run. All handlers of an attempt begin before any ends. Returns what ends this one.
+   */
+  #begin(name: string, work: unknown, context: HandlerContext): () => void {
+    const { connections } = this.#database
+    const known = attempts.get(context) ?? new Map<object, Map<string, unknown>>()
+    const names = known.get(connections) ?? new Map<string, unknown>()
+    attempts.set(context, known.set(connections, names))
+    if ((names.get(name) ?? work) !== work) throw taken(name)
+    names.set(name, work)
+    return () => names.delete(name)
+  }
+
+  async forget(id: string, namespace = ''): Promise<boolean> {
+    const [event, where] = [requireText('id', id), requireText('namespace', namespace)]
+    return withTables(this.#database.dialect, () => deleteMarks(this.#outside(), event, where))
   }
 
   async start(host: EffectsHost): Promise<() => void> {
@@ -128,41 +166,63 @@ class Effects {
   }
 
   /** Repeats the transaction while the database asks for it, and waits without a connection. */
-  async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
+  async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<'ran' | 'done'> {
     const until = performance.now() + this.#options.waitMs
-    for (let repetition = 0; ; repetition++) {
+    let repetitions = 0
+    for (let round = 0; ; round++) {
       context.signal.throwIfAborted()
       try {
         return await this.#runOnce(mark, context, work)
       } catch (error) {
         const isBusy = error instanceof Busy
-        if (!isBusy && !(isTransient(error) && repetition < MAX_REPETITIONS))
+        // Work that was rolled back is repeated a few times; a wait for another transaction, or for a file, lasts as long as it may.
+        const isWait = isBusy || isLockedFile(error)
+        if (!isWait && !(isTransient(error) && ++repetitions <= MAX_REPETITIONS))
           throw this.#explained(error, mark)
-        if (performance.now() >= until) throw isBusy ? new RetryAfterError(error.message, '1s') : error
-        const pauseMs = Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** repetition)
+        if (performance.now() >= until) throw isBusy ? busy(error) : error
+        const pauseMs = Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** Math.min(round, 10))
         // An aborted signal ends the pause, and the next round with it.
         await setTimeout(pauseMs, undefined, { signal: context.signal }).catch(() => {})
       }
     }
   }
 
-  async #runOnce(mark: Mark, { signal }: HandlerContext, work: (tx: object) => unknown): Promise<boolean> {
+  async #runOnce(
+    mark: Mark,
+    { signal }: HandlerContext,
+    work: (tx: object) => unknown,
+  ): Promise<'ran' | 'done'> {
     const { library, isolation } = this.#options
     const settings = { library, isolation, signal }
-    const hasRun = await this.#database.transaction(async (tx, transaction) => {
+    let claimedAt = 0
+    /** A statement of `work` has ended the transaction, as some do on MySQL, and so kept the mark. */
+    let isLeft = false
+    const attempt = async (tx: object, transaction: OpenTransaction): Promise<boolean> => {
       // The wait for a connection may have been long.
       signal.throwIfAborted()
-      const claimed = await claimMark(transaction, mark)
-      if (claimed === 'busy') throw new Busy(`another transaction is handling event '${mark.eventId}'`)
+      const claimed = await claimMark(transaction, mark, { isFirst: true })
+      if (claimed === 'busy') throw new Busy(heldBy(mark))
       if (claimed === 'done') return false
-      await work(tx)
+      claimedAt = performance.now()
+      try {
+        await work(tx)
+      } catch (error) {
+        isLeft =
+          !isTransient(error) && (await isOutside(transaction.query, transaction.dialect).catch(() => false))
+        throw error
+      }
       await requireMark(transaction, mark)
       // A result that no longer counts is rolled back.
       signal.throwIfAborted()
       return true
-    }, settings)
+    }
+    const hasRun = await this.#database.transaction(attempt, settings).catch(async error => {
+      // The mark of a handler that failed would keep its next attempt from running.
+      if (isLeft) await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
+      throw error
+    })
     if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
-    return hasRun
+    return hasRun ? 'ran' : 'done'
   }
 
   /** Reads a mark after a COMMIT that the library may have reported although the database rolled back. */
@@ -183,6 +243,10 @@ class Effects {
       cause: error,
     })
   }
+}
+
+function heldBy({ eventId }: Mark): string {
+  return `another transaction is handling event '${eventId}'`
 }
 
 /**
@@ -224,8 +288,9 @@ export async function onceIn(
   context: DatabaseOptions & { readonly namespace: string },
 ): Promise<boolean> {
   const mark = markOf(event.id, name, context.namespace)
-  const claimed = await claimMark(await transactionOf(tx, { dialect: context.dialect }), mark)
-  if (claimed === 'busy')
-    throw new RetryAfterError(`another transaction is handling event '${mark.eventId}'`, '1s')
+  const claimed = await claimMark(await transactionOf(tx, { dialect: context.dialect }), mark, {
+    isFirst: false,
+  })
+  if (claimed === 'busy') throw busy(new Busy(heldBy(mark)))
   return claimed === 'claimed'
 }
