@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { storeSuite } from '@ackhook/conformance/store'
 import { ConfigurationError } from '@ackhook/core'
 import { newest, onceIn, sqlEffects, sqlStore } from '@ackhook/sql'
@@ -8,6 +10,12 @@ import { startPgBouncer } from '../support/pgbouncer.ts'
 import { ON_MYSQL, ON_POSTGRES, ON_SQLITE } from './libraries.mjs'
 
 const context = contextOf()
+/** Options of a library's own transaction call, and what the database or the library then says of the handler below. */
+const OWN_OPTIONS = {
+  Prisma: [{ timeout: 200 }, /P2028/],
+  Drizzle: [{ accessMode: 'read only' }, /25006/],
+  Knex: [{ readOnly: true }, /25006/],
+}
 let count = 0
 const event = () => ({ id: `evt_${++count}` })
 /** Cases of the suite that a single library cannot pass or fail differently from its driver, or that take seconds. */
@@ -46,7 +54,7 @@ describe.each([
       const handler = sqlEffects(library.db).once('parallel', ({ id }, tx) => library.runIn(tx, insertOf(id)))
       const one = event()
       const ran = await Promise.all(Array.from({ length: 16 }, () => handler(one, contextOf())))
-      expect(ran.filter(Boolean)).toHaveLength(1)
+      expect(ran.filter(result => result === 'ran')).toHaveLength(1)
       expect(await effectsOf(one.id)).toBe(1)
     })
 
@@ -60,8 +68,8 @@ describe.each([
       await expect(handler(one, context)).rejects.toThrow('after the effect')
       expect(await effectsOf(one.id)).toBe(0)
       fails = false
-      expect(await handler(one, context)).toBe(true)
-      expect(await handler(one, context)).toBe(false)
+      expect(await handler(one, context)).toBe('ran')
+      expect(await handler(one, context)).toBe('done')
       expect(await effectsOf(one.id)).toBe(1)
     })
 
@@ -73,12 +81,11 @@ describe.each([
       const one = event()
       await expect(handler(one, context)).rejects.toThrow()
       expect(await effectsOf(one.id)).toBe(0)
-      expect(await sqlEffects(library.db).once('swallows', () => {})(one, context)).toBe(true)
+      expect(await sqlEffects(library.db).once('swallows', () => {})(one, context)).toBe('ran')
     })
 
-    // postgres.js may not use a lost connection again, and a ROLLBACK in its `begin`, which Drizzle calls, throws where
-    // nobody can catch it.
-    const outlives = server !== 'SQLite' && !/postgres\.js/.test(name)
+    // A ROLLBACK on a lost connection in the `begin` of postgres.js, which Drizzle calls, throws where nobody can catch it.
+    const outlives = server !== 'SQLite' && !/Drizzle on postgres\.js/.test(name)
     it.runIf(outlives)('outlives the loss of its connection in a handler', async () => {
       const end =
         server === 'MariaDB' ? 'KILL CONNECTION_ID()' : 'SELECT pg_terminate_backend(pg_backend_pid())'
@@ -94,10 +101,115 @@ describe.each([
       expect(await effectsOf(one.id)).toBe(0)
       loses = false
       // As the inbox's retry.
-      await vi.waitFor(async () => expect(await handler(one, context)).toBe(true))
+      await vi.waitFor(async () => expect(await handler(one, context)).toBe('ran'))
       expect(await effectsOf(one.id)).toBe(1)
       await own.close()
     })
+
+    it.runIf(server !== 'SQLite').each(['read committed', 'repeatable read', 'serializable'])(
+      'opens transactions of the level %s',
+      async isolation => {
+        const level =
+          server === 'PostgreSQL'
+            ? "current_setting('transaction_isolation')"
+            : '(SELECT trx_isolation_level FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID())'
+        const one = event()
+        await sqlEffects(library.db, { isolation }).once('level', async ({ id }, tx) => {
+          // MariaDB answers from a cache until nobody has asked for 100 ms, and so perhaps for an earlier transaction.
+          for (let i = 0; i < 2; i++) {
+            await library.runIn(tx, `INSERT INTO effects VALUES ('${id}', ${level})`)
+            if (server === 'MariaDB') await sleep(150)
+          }
+        })(one, contextOf())
+        const rows = await outside.query(`SELECT worker FROM effects WHERE event = '${one.id}'`)
+        expect(rows.map(({ worker }) => worker?.toLowerCase())).toContain(isolation)
+      },
+    )
+
+    it.runIf(server === 'PostgreSQL')(
+      'passes the options of its own transaction call, or refuses any',
+      async () => {
+        const [transaction, refusal] = OWN_OPTIONS[name.split(' ')[0]] ?? []
+        if (transaction === undefined) {
+          expect(() => sqlEffects(library.db, { transaction: {} })).toThrow(ConfigurationError)
+          return
+        }
+        const handler = sqlEffects(library.db, { transaction }).once('own options', async ({ id }, tx) => {
+          await sleep(500)
+          await library.runIn(tx, insertOf(id))
+        })
+        const failure = await handler(event(), contextOf()).catch(error => error)
+        expect(inspect(failure, { depth: 5 })).toMatch(refusal)
+      },
+    )
+
+    it.runIf(/^Prisma/.test(name))('has the time of handlerTimeout, and no more', async () => {
+      const one = event()
+      // Beyond the 5 seconds of Prisma itself.
+      const slow = sqlEffects(library.db).once('slow', async ({ id }, tx) => {
+        await library.runIn(tx, insertOf(id))
+        await sleep(6000)
+      })
+      expect(await slow(one, contextOf())).toBe('ran')
+      let end
+      const ended = new Promise(resolve => {
+        end = resolve
+      })
+      const attempt = new AbortController()
+      const late = sqlEffects(library.db).once('late', async ({ id }, tx) => {
+        await library.runIn(tx, insertOf(id))
+        attempt.abort(new Error('timed out'))
+        await ended
+        await library.runIn(tx, insertOf(id))
+      })
+      const two = event()
+      await expect(late(two, contextOf(attempt.signal))).rejects.toThrow('timed out')
+      end()
+      expect(await sqlEffects(library.db).once('late', () => {})(two, contextOf())).toBe('ran')
+      expect([await effectsOf(one.id), await effectsOf(two.id)]).toEqual([1, 0])
+    })
+
+    it('keeps no connection for a handler whose own error looks like a lost one', async () => {
+      // As of `fetch`, or of another database.
+      const codes = ['ECONNRESET', 'CONNECTION_CLOSED', '57P01', 'PROTOCOL_CONNECTION_LOST']
+      const own = await connect(address)
+      for (let i = 0; i < 12; i++) {
+        const handler = sqlEffects(own.db).once('looks lost', async ({ id }, tx) => {
+          await own.runIn(tx, insertOf(id))
+          throw Object.assign(new Error('of another service'), { code: codes[i % codes.length] })
+        })
+        const one = event()
+        await expect(handler(one, contextOf())).rejects.toThrow('of another service')
+        expect(await effectsOf(one.id)).toBe(0)
+      }
+      expect(await sqlEffects(own.db).once('after it', () => {})(event(), contextOf())).toBe('ran')
+      await own.close()
+    })
+
+    it.runIf(server === 'PostgreSQL' && outlives)(
+      'outlives the loss of its connection in COMMIT',
+      async () => {
+        await outside.query(`CREATE TABLE IF NOT EXISTS slow (id text);
+        CREATE OR REPLACE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+        CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`)
+        const own = await connect(address)
+        const handler = sqlEffects(own.db).once('commits slowly', async ({ id }, tx) => {
+          await own.runIn(tx, insertOf(id))
+          await own.runIn(tx, "INSERT INTO slow VALUES ('a')")
+        })
+        const one = event()
+        const failed = expect(handler(one, context)).rejects.toThrow()
+        await vi.waitFor(async () => {
+          const ended = await outside.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query ILIKE 'commit%'",
+          )
+          expect(ended).toHaveLength(1)
+        })
+        await failed
+        expect(await effectsOf(one.id)).toBe(0)
+        await own.close()
+      },
+    )
 
     it('ends at the newest state, in any order', async () => {
       const order = [3, 0, 5, 1, 4, 2]
@@ -114,8 +226,8 @@ describe.each([
     it('takes ids with quotes and placeholders as they are', async () => {
       const handler = sqlEffects(library.db).once('ids', () => {})
       for (const id of ["'", '$1', '?', '%s', ':a', '\\', 'Id', 'id', 'id ', 'ü', 'x'.repeat(255)]) {
-        expect([id, await handler({ id }, context)]).toEqual([id, true])
-        expect([id, await handler({ id }, context)]).toEqual([id, false])
+        expect([id, await handler({ id }, context)]).toEqual([id, 'ran'])
+        expect([id, await handler({ id }, context)]).toEqual([id, 'done'])
       }
     })
 
@@ -137,6 +249,20 @@ describe.each([
           if (server !== 'SQLite') throw error
         })
       if (server !== 'SQLite') expect(results).toEqual([true, true])
+    })
+
+    it.runIf(server !== 'SQLite')('refuses a transaction that has ended, and writes nothing', async () => {
+      let ended
+      await library.within(async tx => {
+        ended = tx
+      })
+      const one = event()
+      await expect(onceIn(ended, 'ended', one, context)).rejects.toThrow()
+      await expect(newest(ended, { entity: one.id, at: 1 })).rejects.toThrow()
+      const [marks] = await outside.query(
+        `SELECT count(*) AS n FROM ackhook_once WHERE event_id = '${one.id}'`,
+      )
+      expect(Number(marks.n)).toBe(0)
     })
 
     const cases = storeSuite({

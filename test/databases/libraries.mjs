@@ -95,7 +95,9 @@ const postgresJs =
   (name, options = {}) =>
   address => {
     const db = load(name)(address, { max: 10, onnotice() {}, ...options })
-    return { db, close: () => db.end(), runIn: (tx, text) => tx.unsafe(text), within: work => db.begin(work) }
+    // Without a limit, `end` waits for a connection that was lost.
+    const close = () => db.end({ timeout: 1 })
+    return { db, close, runIn: (tx, text) => tx.unsafe(text), within: work => db.begin(work) }
   }
 const mysql2 = name => address => {
   const db = mysqlPool(address, name)
