@@ -99,6 +99,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'withDeadline',
     'wrongFramework',
   ],
+  '@ackhook/core/reconcile': ['reconcile'],
   '@ackhook/core/advice': ['adviceOn', 'withAdvice'],
   '@ackhook/core/push': ['createPushInbox'],
   '@ackhook/core/sharing': ['redriveCommand', 'resumeCommand', 'shareHandlers'],

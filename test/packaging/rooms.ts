@@ -39,6 +39,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     worker: INBOX,
     receiver: RECEIVER,
     health: RECEIVER,
+    reconcile: RECEIVER,
     node: [...RECEIVER, 'health'],
     fetch: RECEIVER,
     '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],

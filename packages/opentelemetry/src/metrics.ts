@@ -25,6 +25,7 @@ const INCIDENTS: readonly string[] = [
   'clock_differs',
   'deliveries_resumed',
   'deliveries_silent',
+  'events_missed',
   'handlers_differ',
   'ids_evicted',
   'redis_emptied',

@@ -1,0 +1,7 @@
+export {
+  type Cursor,
+  type Reconciled,
+  type ReconcileOptions,
+  type Reconciliation,
+  reconcile,
+} from './reconcile.ts'

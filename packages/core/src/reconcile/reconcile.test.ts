@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { eventBody, watch } from '../../../../test/support/receiving.ts'
+import { type ReconcileOptions, reconcile } from './reconcile.ts'
+
+const NOW = Date.parse('2026-01-02T00:00:00Z')
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** An event created this many minutes before the start of the test. */
+const event = (id: string, minutesAgo: number): object =>
+  JSON.parse(eventBody({ id, created_at: new Date(NOW - minutesAgo * MINUTE_MS).toISOString() }))
+
+function receiving(options: Partial<ReconcileOptions> & { readonly events?: object[] } = {}) {
+  const { events = [], ...given } = options
+  const watched = watch()
+  const handled: string[] = []
+  watched.receiver.on('*', ({ id }) => void handled.push(id))
+  const asked: string[] = []
+  const list = vi.fn(({ since }: { readonly since: Date }): Iterable<object> => {
+    asked.push(since.toISOString())
+    return events
+  })
+  const repairs = reconcile(watched.receiver, { list, ...given })
+  const told = () => watched.logger.lines.map(({ level, fields }) => `${level} ${fields['code']}`)
+  return { ...watched, handled, asked, events, repairs, told }
+}
+
+it('ingests what no delivery has brought, once, and says that a webhook was lost', async () => {
+  const { send, handled, repairs, logger, seen, events } = receiving({
+    events: [event('evt_lost', 300), event('evt_known', 200), event('evt_lost', 300), event('evt_young', 30)],
+  })
+  await send({ id: 'evt_known' })
+  expect(await repairs.run()).toEqual({ listed: 3, missed: 1, invalid: 0 })
+  await vi.waitFor(() => expect(handled.toSorted()).toEqual(['evt_known', 'evt_lost']))
+  expect(logger.lines).toMatchObject([
+    { level: 'warn', fields: { code: 'events_missed', missed: 1, listed: 3 } },
+  ])
+  expect(seen.filter(({ kind }) => kind === 'notice')).toMatchObject([{ code: 'events_missed' }])
+  expect(await repairs.run()).toEqual({ listed: 3, missed: 0, invalid: 0 })
+  expect(logger.lines).toHaveLength(1)
+  expect(events).toHaveLength(4)
+  await repairs.close()
+})
+
+it('compares at the start and on its schedule, each time from the last one on, with an overlap', async () => {
+  const { asked, repairs } = receiving({ since: new Date(NOW - 10 * HOUR_MS) })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked).toEqual(['2026-01-01T14:00:00.000Z'])
+  await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
+  expect(asked[1]).toBe('2026-01-01T22:00:00.000Z')
+  await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
+  expect(asked[2]).toBe('2026-01-01T22:15:00.000Z')
+  await repairs.close()
+  await vi.advanceTimersByTimeAsync(HOUR_MS)
+  expect(asked).toHaveLength(3)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('keeps its place in the cursor of the application, and leaves a comparison to another process', async () => {
+  let saved: Date | undefined = new Date(NOW - 5 * HOUR_MS)
+  let isMine = true
+  const save = (to: Date): void => {
+    saved = to
+  }
+  const cursor = { load: () => saved, save, claim: async () => isMine }
+  const { asked, repairs } = receiving({ cursor })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked).toEqual(['2026-01-01T18:00:00.000Z'])
+  expect(saved).toEqual(new Date(NOW - HOUR_MS))
+  isMine = false
+  await vi.advanceTimersByTimeAsync(HOUR_MS)
+  expect(asked).toHaveLength(1)
+  await repairs.close()
+})
+
+it('keeps its place and tries again later if the list fails in the middle, or the receiver cannot accept', async () => {
+  let fails = true
+  const { handled, repairs, told } = receiving({
+    list: async function* () {
+      yield event('evt_a', 300)
+      if (fails) throw new Error('page 2: 502')
+      yield event('evt_b', 290)
+    },
+  })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(told()).toEqual(['warn reconcile_failed'])
+  await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
+  expect(told()).toHaveLength(2)
+  fails = false
+  await vi.advanceTimersByTimeAsync(29 * MINUTE_MS)
+  expect(handled).toEqual(['evt_a'])
+  await vi.advanceTimersByTimeAsync(MINUTE_MS + 10)
+  await vi.waitFor(() => expect(handled).toEqual(['evt_a', 'evt_b']))
+  expect(told().at(-1)).toBe('warn events_missed')
+  await repairs.close()
+})
+
+it('goes on after an event that the receiver refuses for good, and counts it', async () => {
+  const { handled, repairs, told } = receiving({ events: [{ created_at: 'no id' }, event('evt_a', 300)] })
+  expect(await repairs.run()).toEqual({ listed: 2, missed: 1, invalid: 1 })
+  await vi.advanceTimersByTimeAsync(0)
+  await vi.waitFor(() => expect(handled).toEqual(['evt_a']))
+  expect(told().slice(0, 2)).toEqual(['warn events_missed', 'warn listed_events_invalid'])
+  await repairs.close()
+})
+
+it('ends with its receiver, without a word', async () => {
+  const { receiver, repairs, told } = receiving({ events: [event('evt_a', 300)] })
+  await receiver.close()
+  await vi.advanceTimersByTimeAsync(HOUR_MS)
+  expect(told().filter(line => line.includes('reconcile'))).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+  await repairs.close()
+})
+
+it('aborts the list that is under way when it is closed', async () => {
+  const aborted = vi.fn()
+  const { repairs, told } = receiving({
+    list: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted()
+          reject(signal.reason)
+        })
+      }),
+  })
+  await vi.advanceTimersByTimeAsync(0)
+  await repairs.close()
+  expect(aborted).toHaveBeenCalledTimes(1)
+  expect(told()).toEqual([])
+})
+
+it.each([
+  [{}, /Option 'list'/],
+  [{ list: () => [], every: 900 }, /Option 'every'/],
+  [{ list: () => [], since: 'yesterday' }, /Option 'since'/],
+  [{ list: () => [], cursor: { load() {} } }, /Option 'cursor'.*'save'/],
+  [{ list: () => [], interval: '1h' }, /'interval'/],
+])('refuses %j', (options, message) => {
+  const { receiver } = watch()
+  expect(() => reconcile(receiver, options as never)).toThrow(message)
+})
