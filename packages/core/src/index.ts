@@ -41,10 +41,20 @@ export {
 export { type FetchContext, type FetchWebhookHandler, toFetchHandler } from './fetch/to-fetch-handler.ts'
 export { health } from './health/health.ts'
 export type { BodyLimits, HeaderSource, ReadBody, WebhookReply, WebhookRequest } from './http/request.ts'
-export type { DedupeStore } from './inbox/dedupe-store.ts'
+export type { BrowsedEvent, EventLookup } from './inbox/browse.ts'
+export type { DedupeStore, StoredId } from './inbox/dedupe-store.ts'
 export type { Delivery, GroupBy, SerializeBy, SerializeContext, SerialOrder } from './inbox/delivery.ts'
 export type { Groups, HandlingControl, PausedHandling } from './inbox/handling.ts'
-export type { DeadLetter, DrainReport, Inbox, InboxStats, ListOptions } from './inbox/inbox.ts'
+export type {
+  DeadLetter,
+  DeadLetterGroup,
+  DrainReport,
+  GroupOptions,
+  Inbox,
+  InboxStats,
+  LetterGroups,
+  ListOptions,
+} from './inbox/inbox.ts'
 export { type MemoryInboxOptions, memoryInbox } from './inbox/memory/memory-inbox.ts'
 export { type MemoryStoreOptions, memoryStore } from './inbox/memory/memory-store.ts'
 export type { RetryOptions } from './inbox/retry.ts'

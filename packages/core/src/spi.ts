@@ -6,7 +6,7 @@
  */
 
 export { CODES, isFromSender, isProven } from './errors/codes.ts'
-export { DOCS, describeError } from './errors/errors.ts'
+export { DOCS, describeError, stackOf } from './errors/errors.ts'
 export { isError } from './errors/is-error.ts'
 export { kindOf } from './errors/kind-of.ts'
 export { Refusal } from './errors/refusal.ts'
@@ -24,6 +24,7 @@ export type {
   BrowseQuery,
   BrowseState,
   BrowseSupport,
+  EventLookup,
   MinuteCount,
 } from './inbox/browse.ts'
 export { type CrashDecision, crashDelayMs, crashPolicy } from './inbox/crash-policy.ts'
@@ -33,6 +34,7 @@ export type {
   CompleteOptions,
   KeptRuns,
   RunCount,
+  StoredId,
   StoreNotice,
 } from './inbox/dedupe-store.ts'
 export { eventKey, eventRef } from './inbox/delivery.ts'
@@ -45,6 +47,16 @@ export type {
   ProcessingPolicy,
 } from './inbox/inbox.ts'
 export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
+export {
+  type CountedLetter,
+  DEFAULT_GROUPS,
+  GroupCount,
+  type GroupedLetter,
+  groupOf,
+  largestFirst,
+  letterGroup,
+  readGroups,
+} from './inbox/letter-group.ts'
 export type {
   HandlerSharing,
   InboxProcess,

@@ -23,6 +23,8 @@ export function casesOn(fault: Fault): readonly SuiteCase[] {
       forgets: true,
       browse: true,
       counts: true,
+      groups: true,
+      lookup: true,
       pauses: true,
       pausesTypes: true,
       sharesSlots: true,

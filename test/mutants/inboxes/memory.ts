@@ -198,6 +198,118 @@ export const mutants: Mutants = [
       list: options => letters.list({ ...options, order: options?.order === 'oldest' ? 'newest' : 'oldest' }),
     })),
   ),
+  inboxMutant('lookup-none', 'tells that every event is unknown', 'lookup', () => ({
+    lookup: () => ({ state: 'unknown' }),
+  })),
+  inboxMutant(
+    'lookup-late',
+    'tells the time of the lookup as that of the handling, from an hour ago',
+    'lookup',
+    inbox => ({
+      lookup: async key => {
+        const found = await inbox.lookup!(key)
+        return found.state === 'handled' ? { ...found, handledAt: Date.now() - 3_600_000 } : found
+      },
+    }),
+  ),
+  inboxMutant('lookup-gone', 'tells that whatever is not there was handled', 'lookup', inbox => ({
+    lookup: async key => {
+      const found = await inbox.lookup!(key)
+      return found.state === 'unknown' ? { state: 'handled' } : found
+    },
+  })),
+  inboxMutant('lookup-waiting', 'tells a running event as one that waits', 'lookup', inbox => ({
+    lookup: async key => {
+      const found = await inbox.lookup!(key)
+      return found.state === 'active' ? { ...found, state: 'pending' as const } : found
+    },
+  })),
+  inboxMutant('lookup-bodies', 'finds an event without its body', 'lookup', inbox => ({
+    lookup: async key => {
+      const found = await inbox.lookup!(key)
+      if (!('event' in found) || found.event === undefined) return found
+      const { body: _, ...event } = found.event
+      return { ...found, event }
+    },
+  })),
+  inboxMutant('lookup-forgets', 'forgets a handled id that it looks up', 'lookup', inbox => ({
+    lookup: async key => {
+      const found = await inbox.lookup!(key)
+      if (found.state === 'handled') await inbox.forget(key)
+      return found
+    },
+  })),
+  inboxMutant(
+    'groups-of-all',
+    'counts all dead letters of a class as one group',
+    'dead-groups',
+    withLetters(letters => ({
+      groups: async options => {
+        const answer = await letters.groups!(options)
+        const one = new Map(answer.groups.map(group => [group.sample.reason.split(':')[0], group]))
+        return { ...answer, groups: [...one.values()] }
+      },
+    })),
+  ),
+  inboxMutant(
+    'groups-without-type',
+    'takes its own fingerprint for a group',
+    'dead-groups',
+    withLetters(letters => ({
+      groups: async options => {
+        const answer = await letters.groups!(options)
+        return { ...answer, groups: answer.groups.map(group => ({ ...group, group: group.sample.reason })) }
+      },
+    })),
+  ),
+  inboxMutant(
+    'groups-smallest',
+    'returns the smallest groups',
+    'dead-groups',
+    withLetters(letters => ({
+      groups: async ({ limit } = {}) => {
+        const answer = await letters.groups!()
+        return { ...answer, groups: answer.groups.toReversed().slice(0, limit) }
+      },
+    })),
+  ),
+  inboxMutant(
+    'groups-once',
+    'counts groups once, and never again',
+    'dead-groups-list',
+    withLetters(letters => {
+      let first: ReturnType<NonNullable<typeof letters.groups>> | undefined
+      return { groups: options => (first ??= letters.groups!(options)) }
+    }),
+  ),
+  inboxMutant(
+    'groups-list-all',
+    'lists the letters of all groups',
+    'dead-groups-list',
+    withLetters(letters => ({ list: ({ group: _, ...options } = {}) => letters.list(options) })),
+  ),
+  inboxMutant(
+    'groups-kept',
+    'leaves an event in the group of its first failure',
+    'dead-groups-again',
+    withLetters(letters => {
+      const groups = new Map<string, string>()
+      return {
+        groups: async options => {
+          const answer = await letters.groups!(options)
+          return {
+            ...answer,
+            groups: answer.groups.map(one => ({ ...one, group: groups.get(one.sample.key) ?? one.group })),
+          }
+        },
+        redrive: async key => {
+          const letter = await letters.get(key)
+          if (letter?.group !== undefined) groups.set(key, letter.group)
+          return letters.redrive(key)
+        },
+      }
+    }),
+  ),
   inboxMutant(
     'list-all',
     'ignores the limit of a page',

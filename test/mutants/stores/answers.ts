@@ -1,4 +1,4 @@
-import type { Claim } from '@ackhook/core/spi'
+import type { Claim, StoredId } from '@ackhook/core/spi'
 import type { Mutants } from '../mutant.ts'
 import { type Completion, type Lease, type Row, SmallStore } from './small-store.ts'
 import { storeMutant } from './store-mutant.ts'
@@ -178,6 +178,47 @@ export const mutants: Mutants = [
     class extends SmallStore {
       override async complete(key: string, token: string, options: Completion): Promise<boolean> {
         return (await super.complete(key, token, options)) && this.server.rows.delete(key)
+      }
+    },
+  ),
+  storeMutant(
+    'lookup-seconds',
+    { wrong: 'tells the time left of a handled id in seconds', caughtBy: 'store.lookup' },
+    class extends SmallStore {
+      override async lookup(key: string): Promise<StoredId> {
+        const found = await super.lookup(key)
+        return found.state === 'handled' ? { ...found, leftMs: found.leftMs / 1000 } : found
+      }
+    },
+  ),
+  storeMutant(
+    'lookup-lapsed',
+    { wrong: 'tells an id whose lease is over as claimed', caughtBy: 'store.lookup' },
+    class extends SmallStore {
+      override async lookup(key: string): Promise<StoredId> {
+        const found = await super.lookup(key)
+        return key === 'lapsed' && found.state === 'unknown' ? { state: 'claimed' } : found
+      }
+    },
+  ),
+  storeMutant(
+    'lookup-counts',
+    { wrong: 'forgets the count of runs that it looks up', caughtBy: 'store.lookup' },
+    class extends SmallStore {
+      override async lookup(key: string): Promise<StoredId> {
+        this.server.counts.delete(key)
+        return super.lookup(key)
+      }
+    },
+  ),
+  storeMutant(
+    'lookup-claims',
+    { wrong: 'takes a lease with a lookup', caughtBy: 'store.lookup' },
+    class extends SmallStore {
+      override async lookup(key: string): Promise<StoredId> {
+        const found = await super.lookup(key)
+        if (found.state === 'unknown') this.write(key, { token: 'lookup', until: this.now() + 60_000 })
+        return found
       }
     },
   ),

@@ -1,5 +1,5 @@
 import type { DedupeStore } from '@ackhook/core'
-import type { Claim, ClaimOptions, KeptRuns, RunCount } from '@ackhook/core/spi'
+import type { Claim, ClaimOptions, KeptRuns, RunCount, StoredId } from '@ackhook/core/spi'
 
 export interface Row {
   readonly token: string
@@ -87,6 +87,13 @@ export class SmallStore implements DedupeStore {
   async forget(key: string): Promise<boolean> {
     this.command()
     return this.row(key)?.fingerprint !== undefined && this.server.rows.delete(key)
+  }
+
+  async lookup(key: string): Promise<StoredId> {
+    this.command()
+    const row = this.row(key)
+    if (row === undefined) return { state: 'unknown' }
+    return row.fingerprint === undefined ? { state: 'claimed' } : { state: 'handled', leftMs: this.left(row) }
   }
 
   /** Returns the count of earlier runs. `isSame`: the claim of a run repeated. */

@@ -12,6 +12,8 @@ const EVERYTHING = {
   browse: true,
   counts: true,
   many: true,
+  groups: true,
+  lookup: true,
   pauses: true,
   pausesTypes: true,
   sharesSlots: true,

@@ -10,6 +10,8 @@ import { durabilityCases } from './cases/durability.ts'
 import { failureCases } from './cases/failures.ts'
 import { fairnessCases } from './cases/fairness.ts'
 import { forgetCases } from './cases/forget.ts'
+import { groupCases } from './cases/groups.ts'
+import { lookupCases } from './cases/lookup.ts'
 import { manyCases } from './cases/many.ts'
 import { orderCases } from './cases/order.ts'
 import { pageCases } from './cases/pages.ts'
@@ -26,6 +28,8 @@ const CASES = [
   ...processingCases,
   ...deadLetterCases,
   ...pageCases,
+  ...groupCases,
+  ...lookupCases,
   ...manyCases,
   ...forgetCases,
   ...browseCases,

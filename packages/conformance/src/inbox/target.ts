@@ -17,6 +17,10 @@ export interface InboxCapabilities {
   readonly counts?: boolean | undefined
   /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
   readonly many?: boolean | undefined
+  /** Counts and lists dead letters by the kind of their error (`deadLetters.groups`). */
+  readonly groups?: boolean | undefined
+  /** Tells where one event is (`lookup`). */
+  readonly lookup?: boolean | undefined
   /** Pauses and resumes handling (`handling`). */
   readonly pauses?: boolean | undefined
   /** Pauses that of single types too. */

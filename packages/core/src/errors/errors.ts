@@ -141,6 +141,18 @@ export function describeError(error: unknown): string {
   }
 }
 
+const MAX_STACK = 4096
+
+/** Returns the first 4,096 characters of an error's stack, for records that outlive the error. Never throws. */
+export function stackOf(error: unknown): string | undefined {
+  try {
+    const stack: unknown = isError(error) ? error.stack : undefined
+    return typeof stack === 'string' && stack !== '' ? stack.slice(0, MAX_STACK) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Marks errors from every copy of this package: a handler may throw one from another `node_modules`, which `instanceof`
  * does not recognize.

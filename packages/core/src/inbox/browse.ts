@@ -47,6 +47,21 @@ export interface BrowsedEvent {
   readonly cursor: string
 }
 
+/** What an inbox knows about one event. */
+export type EventLookup =
+  /** `event` has its body. Absent if another process has the event in its memory, or its engine has just moved it. */
+  | { readonly state: 'pending' | 'active' | 'dead'; readonly event?: BrowsedEvent }
+  | {
+      /** All handlers resolved. Only the id is kept, so neither type nor body is known. */
+      readonly state: 'handled'
+      /** Milliseconds since the epoch. Absent if the inbox cannot tell. */
+      readonly handledAt?: number
+      /** Time until which the id is remembered, in milliseconds since the epoch. */
+      readonly rememberedUntil?: number
+    }
+  /** Never received, discarded, or handled so long ago that its id is no longer remembered. */
+  | { readonly state: 'unknown' }
+
 /** Counts for one minute, across all processes of the inbox. */
 export interface MinuteCount {
   /** Start of the minute, in milliseconds since the epoch. */

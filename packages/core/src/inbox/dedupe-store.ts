@@ -41,6 +41,11 @@ export interface DedupeStore {
    * lookup: a full inbox calls it, so that a duplicate still gets 200.
    */
   handled?(key: string, fingerprint: number): 'completed' | 'conflict' | undefined
+  /**
+   * Tells what is kept for `key`, and changes nothing: neither a lease nor a count of runs. Without it, an inbox cannot
+   * tell an operator whether an event was handled.
+   */
+  lookup?(key: string): MaybePromise<StoredId>
   /** Renews the lease. `false` when `token` no longer holds it. */
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean>
   /**
@@ -64,6 +69,14 @@ export interface DedupeStore {
    */
   start?(report: (notice: StoreNotice) => void): MaybePromise<void>
 }
+
+/** What a store keeps for an id. */
+export type StoredId =
+  /** Handled, and remembered for `leftMs` more. */
+  | { readonly state: 'handled'; readonly leftMs: number }
+  /** Somebody holds a live lease. */
+  | { readonly state: 'claimed' }
+  | { readonly state: 'unknown' }
 
 /** Duration of a claim, and the body that it is for. */
 export interface ClaimOptions {

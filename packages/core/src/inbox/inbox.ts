@@ -3,7 +3,7 @@ import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AcceptResult } from './accept-result.ts'
 import type { Attempt } from './attempt.ts'
-import type { BrowsedEvent, BrowseQuery, BrowseSupport, MinuteCount } from './browse.ts'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport, EventLookup, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
 import type { Groups, HandlingControl } from './handling.ts'
 import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
@@ -125,6 +125,13 @@ export interface Inbox {
    */
   forget(key: string): MaybePromise<boolean>
   /**
+   * Tells where the event with this key is, `eventKey(namespace, id)`. Changes nothing. An event that changes its state
+   * meanwhile is told in one of both, and never as unknown.
+   */
+  lookup?(key: string): MaybePromise<EventLookup>
+  /** Reason and fix for the absence of `lookup`. */
+  readonly cannotLookUp?: string
+  /**
    * Reads events for display. Changes nothing. Pending and active events come oldest first, dead letters newest first.
    * A page neither repeats nor skips an event that stays in its state; others may be missing or out of date.
    */
@@ -196,8 +203,47 @@ export interface DeadLetter {
   readonly attempts: number
   /** `name: message` of the last error. */
   readonly reason: string
+  /** Group of letters with such an error, as in {@link DeadLetterGroup}. Absent if the inbox does not group letters. */
+  readonly group?: string
   /** Position of this letter in the list, only for {@link ListOptions.after}. */
   readonly cursor: string
+}
+
+/**
+ * Dead letters of one event type whose last errors have the same class and, apart from ids, numbers, quoted text and
+ * addresses, the same message.
+ */
+export interface DeadLetterGroup {
+  /** Fingerprint of the group, for {@link ListOptions.group}. The same in every inbox. */
+  readonly group: string
+  readonly type: string
+  readonly count: number
+  /** When the first and the last of these letters failed, in milliseconds since the epoch. */
+  readonly firstFailedAt: number
+  readonly lastFailedAt: number
+  /** The letter that failed last. */
+  readonly sample: {
+    readonly key: string
+    readonly namespace: string
+    readonly id: string
+    readonly reason: string
+    /** Stack of an error of this group, if the inbox has kept one. */
+    readonly stack?: string
+  }
+}
+
+/** The groups of an inbox's dead letters, the largest first. */
+export interface LetterGroups {
+  readonly groups: readonly DeadLetterGroup[]
+  /** Number of letters counted, those of groups beyond the limit included. */
+  readonly counted: number
+  /** Set if older letters were not counted, because the inbox has no index for groups. */
+  readonly isPartial?: true
+}
+
+export interface GroupOptions {
+  /** Maximum number of groups. Default 100. */
+  readonly limit?: number | undefined
 }
 
 /** Filter and order for listing dead letters. */
@@ -214,6 +260,8 @@ export interface ListOptions {
   readonly after?: string | undefined
   /** Order by time of death. Default `'newest'` first. */
   readonly order?: 'newest' | 'oldest' | undefined
+  /** Only the letters of this group, a fingerprint of {@link DeadLetterGroup}. */
+  readonly group?: string | undefined
 }
 
 /** The dead letters of an inbox, by key. */
@@ -222,6 +270,11 @@ export interface DeadLetterStore {
   readonly unreadable?: true
   /** Returns one page. Throws `ConfigurationError` for an `after` that is not a cursor of this inbox. */
   list(options?: ListOptions): MaybePromise<readonly DeadLetter[]>
+  /**
+   * Counts the letters by the kind of their error, as `letterGroup` tells it. If absent, tools read the letters, and `list`
+   * may ignore `group`: they compare it themselves.
+   */
+  groups?(options?: GroupOptions): MaybePromise<LetterGroups>
   /** Returns one dead letter, or `undefined`. */
   get(key: string): MaybePromise<DeadLetter | undefined>
   /**

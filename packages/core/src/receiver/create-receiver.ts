@@ -4,8 +4,10 @@ import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import { type EventHandler, type EventSchemas, type EventsOf, KNOWN_TYPES } from '../events/event-types.ts'
+import type { EventLookup } from '../inbox/browse.ts'
 import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
-import type { DeadLetterStore, ProcessingPolicy } from '../inbox/inbox.ts'
+import type { DeadLetter, DeadLetterStore, Inbox, ListOptions, ProcessingPolicy } from '../inbox/inbox.ts'
+import { groupOf, readGroups } from '../inbox/letter-group.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { FailureLog } from '../observe/failure-log.ts'
@@ -76,6 +78,7 @@ export function createReceiver<
     stats: async () => inbox.stats(),
     forget: async (id, where) =>
       forgetHandled(resolved, await checkedKey(id, where), { id, namespace: where?.namespace ?? '' }),
+    lookup: async (id, where) => lookUp(inbox, await checkedKey(id, where)),
     deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
     inspect: () => ({
@@ -95,6 +98,8 @@ export function createReceiver<
   }
   return receiver
 }
+
+const NO_LOOKUP = 'upgrade its package, or list what waits with its own tools'
 
 /** Margin for an attempt whose event the inbox had taken from its engine before the engine failed. */
 const TAKEN_BEFORE_MS = 5000
@@ -295,15 +300,40 @@ function checkedKey(id: string, where: InNamespace = {}): MaybePromise<string> {
 function deadLettersOf(store: DeadLetterStore): DeadLetters {
   return {
     async list(options = {}) {
-      refuseUnknownNames(options, ['limit', 'order', 'after'])
-      return store.list({
+      refuseUnknownNames(options, ['limit', 'order', 'after', 'group'])
+      const query = {
         after: options.after,
         limit: wholeNumber('limit', options.limit ?? 100, 1, 1_000_000),
         order: oneOf<'newest' | 'oldest'>('order', options.order ?? 'newest', ['newest', 'oldest']),
-      })
+      }
+      return options.group === undefined
+        ? store.list(query)
+        : listGroup(store, { ...query, group: options.group })
+    },
+    async groups(options = {}) {
+      refuseUnknownNames(options, ['limit'])
+      return readGroups(store, { limit: wholeNumber('limit', options.limit ?? 100, 1, 1000) })
     },
     get: async (id, where) => store.get(await checkedKey(id, where)),
     redrive: async (id, where) => store.redrive(await checkedKey(id, where)),
     discard: async (id, where) => store.discard(await checkedKey(id, where)),
   }
+}
+
+/** Reads on until a letter of the group is found: an inbox that does not group its letters lists all of them. */
+async function listGroup(
+  store: DeadLetterStore,
+  { group, ...query }: ListOptions & { readonly group: string },
+): Promise<readonly DeadLetter[]> {
+  for (let { after } = query; ; ) {
+    const page = await store.list({ ...query, group, after })
+    const found = page.filter(letter => groupOf(letter) === group)
+    if (found.length > 0 || page.length === 0) return found
+    after = page.at(-1)?.cursor
+  }
+}
+
+async function lookUp(inbox: Inbox, key: string): Promise<EventLookup> {
+  if (inbox.lookup !== undefined) return inbox.lookup(key)
+  throw new ConfigurationError('inbox', `cannot look up an event: ${inbox.cannotLookUp ?? NO_LOOKUP}`)
 }

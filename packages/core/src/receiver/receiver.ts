@@ -1,7 +1,15 @@
 import type { Duration } from '../errors/parse-duration.ts'
 import type { AnyEvent, EventFor, EventHandler, EventPattern, KnownEvents } from '../events/event-types.ts'
 import type { WebhookReply, WebhookRequest } from '../http/request.ts'
-import type { DeadLetter, DrainReport, InboxStats, ListOptions } from '../inbox/inbox.ts'
+import type { EventLookup } from '../inbox/browse.ts'
+import type {
+  DeadLetter,
+  DrainReport,
+  GroupOptions,
+  InboxStats,
+  LetterGroups,
+  ListOptions,
+} from '../inbox/inbox.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { FailureHandler } from '../worker/failure.ts'
 import type { IngestOptions, IngestResult } from './ingest.ts'
@@ -72,6 +80,11 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
    * which a replay runs again anyway.
    */
   forget(id: string, options?: InNamespace): Promise<boolean>
+  /**
+   * Tells where an event is: handled, and when; waiting; running; a dead letter; or unknown. Changes nothing. Rejects with
+   * `ConfigurationError` if the inbox cannot tell, with the reason.
+   */
+  lookup(id: string, options?: InNamespace): Promise<EventLookup>
   /** The dead letters of this receiver, by event id. */
   readonly deadLetters: DeadLetters
 }
@@ -80,9 +93,14 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
 export interface DeadLetters {
   /**
    * Lists letters, newest or oldest first; 100 by default, 1,000,000 at most. For the next page, pass the last letter's
-   * `cursor` as `after`.
+   * `cursor` as `after`. `group` limits the list to letters of one group.
    */
   list(options?: ListOptions): Promise<readonly DeadLetter[]>
+  /**
+   * Counts the letters by event type and kind of error: its class, and its message without ids, numbers, quoted text and
+   * addresses. The largest groups come first; 100 by default, 1,000 at most.
+   */
+  groups(options?: GroupOptions): Promise<LetterGroups>
   /** Returns one dead letter with its bytes, or `undefined`. */
   get(id: string, options?: InNamespace): Promise<DeadLetter | undefined>
   /**

@@ -128,6 +128,39 @@ export const completionCases: readonly StoreCase[] = [
     },
   },
   {
+    id: 'store.lookup',
+    name: 'a lookup, if the store has one, tells a handled id with its time left, a claim and a free id, and changes none',
+    async run({ first, second }) {
+      if (second.lookup === undefined) return
+      const look = async (key: string) => (await second.lookup!(key)).state
+      const counted = { ...lease, countForMs: 60_000 }
+      expectThat((await look('id')) === 'unknown', 'an id that was never claimed is unknown')
+      await letLeaseExpire(first, 'lapsed', 'mine')
+      expectThat((await look('lapsed')) === 'unknown', 'an id whose lease is over is unknown')
+      await expectOutcome(first.claim('id', 'mine', counted), 'claimed', 'a claim after the lookup')
+      expectThat((await look('id')) === 'claimed', 'a leased id is claimed')
+      await expectAnswer(
+        first.release('id', 'mine', { lapses: 1, attempts: 2, countForMs: 60_000 }),
+        true,
+        'release',
+      )
+      expectThat((await look('id')) === 'unknown', 'a released id is unknown')
+      const { runs } = (await first.claim('id', 'mine', counted)) as { runs?: { attempts: number } }
+      expectThat(runs?.attempts === 2, `a lookup leaves the count of runs: ${JSON.stringify(runs)}`)
+      await first.complete('id', 'mine', done)
+      const handled = await second.lookup('id')
+      expectThat(
+        handled.state === 'handled' &&
+          handled.leftMs > done.retentionMs - 30_000 &&
+          handled.leftMs <= done.retentionMs + 1000,
+        `a handled id, with the time left: ${JSON.stringify(handled)}`,
+      )
+      await expectOutcome(first.claim('id', 'mine', lease), 'completed', 'a claim of the handled id')
+      await first.forget('id')
+      expectThat((await look('id')) === 'unknown', 'a forgotten id is unknown')
+    },
+  },
+  {
     id: 'store.stale-owner',
     name: 'an owner whose lease has expired and was taken cannot extend, complete or release it',
     async run({ first, second }) {

@@ -1,6 +1,6 @@
 import { covers } from '../../events/type-pattern.ts'
 import { copyBody } from '../../lib/copy-body.ts'
-import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '../browse.ts'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport, EventLookup } from '../browse.ts'
 import { type DeadLetterList, parseCursor } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 
@@ -25,14 +25,29 @@ export function browse(
   return found
 }
 
+/** Finds an event that this process has: unfinished, or a dead letter. */
+export function findHere(
+  key: string,
+  entry: Entry | undefined,
+  deadLetters: DeadLetterList,
+): EventLookup | undefined {
+  const state = entry && stateOf(entry)
+  if (entry !== undefined && state !== undefined) return { state, event: copyBody(toBrowsed(entry)) }
+  const event = deadLetters.get(key)
+  return event && { state: 'dead', event }
+}
+
 function* unfinished(entries: Iterable<Entry>, { state, after }: BrowseQuery): Generator<Browsed> {
   const from = parseCursor(after) ?? -1
   for (const entry of entries) {
     if (entry.sequence <= from || stateOf(entry) !== state) continue
-    const { key, namespace, id, type, body, receivedAt } = entry.delivery
-    const { attempts, sequence } = entry
-    yield { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
+    yield toBrowsed(entry)
   }
+}
+
+function toBrowsed({ delivery, attempts, sequence }: Entry): Browsed {
+  const { key, namespace, id, type, body, receivedAt } = delivery
+  return { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
 }
 
 /** Returns the state of an entry, or `undefined` while it is being claimed and so not accepted yet. */

@@ -23,6 +23,7 @@ it('keeps a letter with its delivery', () => {
     failedAt: 9,
     attempts: 3,
     reason: 'Error: why',
+    group: expect.stringMatching(/^[\da-f]{14}$/),
     cursor: '0',
   })
   expect(list.deliveryOf('k')).toBe(one)

@@ -1,15 +1,22 @@
-import { ConfigurationError, describeError } from '../../errors/errors.ts'
+import { ConfigurationError, describeError, stackOf } from '../../errors/errors.ts'
 import { copyBody } from '../../lib/copy-body.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { Delivery } from '../delivery.ts'
-import type { DeadLetter, ListOptions } from '../inbox.ts'
+import type { DeadLetter, GroupOptions, LetterGroups, ListOptions } from '../inbox.ts'
+import { GroupCount, letterGroup } from '../letter-group.ts'
+
+interface Kept {
+  readonly letter: DeadLetter
+  readonly delivery: Delivery
+  readonly stack: string | undefined
+}
 
 const MAX_KEPT = 1000
 const MAX_PAGE_BYTES = 4_194_304
 
 /** The newest dead letters of one process, each with its delivery for a redrive. */
 export class DeadLetterList {
-  readonly #kept = new Map<string, { readonly letter: DeadLetter; readonly delivery: Delivery }>()
+  readonly #kept = new Map<string, Kept>()
   #next = 0
   /** Total size of all bodies. */
   bytes = 0
@@ -27,9 +34,10 @@ export class DeadLetterList {
     const { attempts, error, failedAt } = failure
     const reason = describeError(error)
     const cursor = String(this.#next++)
-    const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, cursor }
+    const group = letterGroup({ id, type, reason })
+    const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, group, cursor }
     this.remove(key)
-    this.#kept.set(key, { letter, delivery })
+    this.#kept.set(key, { letter, delivery, stack: stackOf(error) })
     this.bytes += body.length
     if (this.#kept.size > MAX_KEPT)
       this.drop(Number.POSITIVE_INFINITY, `${MAX_KEPT} newer ones are kept`, logger)
@@ -61,14 +69,22 @@ export class DeadLetterList {
   }
 
   /** Returns every letter in order, after a cursor. */
-  all({ after, order = 'newest' }: Omit<ListOptions, 'limit'> = {}): readonly DeadLetter[] {
+  all({ after, order = 'newest', group }: Omit<ListOptions, 'limit'> = {}): readonly DeadLetter[] {
     const from = parseCursor(after)
     const letters = Array.from(this.#kept.values(), ({ letter }) => letter)
     if (order === 'newest') letters.reverse()
-    if (from === undefined) return letters
-    return letters.filter(({ cursor }) =>
-      order === 'newest' ? Number(cursor) < from : Number(cursor) > from,
+    return letters.filter(
+      letter =>
+        (group === undefined || letter.group === group) &&
+        (from === undefined ||
+          (order === 'newest' ? Number(letter.cursor) < from : Number(letter.cursor) > from)),
     )
+  }
+
+  groups({ limit }: GroupOptions = {}): LetterGroups {
+    const count = new GroupCount()
+    for (const { letter, stack } of this.#kept.values()) count.add({ ...letter, stack })
+    return { groups: count.list(limit), counted: count.counted }
   }
 
   get(key: string): DeadLetter | undefined {

@@ -6,7 +6,7 @@ import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import { WORKERS } from '../../platform/platform.ts'
 import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
-import type { Claim } from '../dedupe-store.ts'
+import type { Claim, StoredId } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, DrainReport, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { keepAlive } from '../keep-alive.ts'
@@ -504,6 +504,20 @@ export class EventsInMemory {
       { code: 'events_lost', events: lost.slice(0, MOST_NAMED) },
       `The process exits with ${lost.length} acknowledged events in memory: ${namesOf(lost)}. Call close() first, or use a durable inbox.`,
     )
+  }
+
+  /** The unfinished event with this key. */
+  entry(key: string): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** What the store keeps for this key. */
+  stored(key: string): MaybePromise<StoredId> {
+    return this.#store.lookup(key)
+  }
+
+  get retentionMs(): number {
+    return this.#policy.retentionMs
   }
 
   /** Forgets a handled event. An unfinished one is not handled yet, and keeps its lease. */

@@ -7,6 +7,7 @@ import type {
   CompleteOptions,
   DedupeStore,
   KeptRuns,
+  StoredId,
   StoreNotice,
 } from '../dedupe-store.ts'
 
@@ -48,6 +49,11 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
     } catch {
       return undefined
     }
+  }
+
+  /** Only called if the store has it. */
+  lookup(key: string): MaybePromise<StoredId> {
+    return this.#guard<StoredId>('lookup', () => this.#store.lookup?.(key) ?? { state: 'unknown' })
   }
 
   extend(key: string, token: string, leaseMs: number): MaybePromise<boolean> {

@@ -4,11 +4,13 @@ import type { Duration } from '../../errors/parse-duration.ts'
 import { refuseNull, refuseUnknownNames } from '../../lib/check-option.ts'
 import { copyBody } from '../../lib/copy-body.ts'
 import { durationMs } from '../../lib/duration.ts'
-import { type DedupeStore, isStore } from '../dedupe-store.ts'
+import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { EventLookup } from '../browse.ts'
+import { type DedupeStore, isStore, type StoredId } from '../dedupe-store.ts'
 import { PauseLog } from '../handling.ts'
 import type { Inbox, InboxStats } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
-import { BROWSING, browse } from './browsing.ts'
+import { BROWSING, browse, findHere } from './browsing.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
 import { EventsInMemory } from './events-in-memory.ts'
@@ -84,16 +86,52 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
     stats: () => ({ ...statsOf(events, pauses), dead: deadLetters.size, ...pausesOf(pauses) }),
     deadLetters: {
       list: query => deadLetters.list(query).map(copyBody),
+      groups: options => deadLetters.groups(options),
       get: key => deadLetters.get(key),
       redrive: async key => events?.redrive(key) ?? false,
       discard: key => deadLetters.remove(key),
     },
     forget: key => (events ?? ids).forget(key),
+    ...lookupOf(ids, deadLetters, () => events),
     browse: query => browse(query, events?.entries() ?? [], deadLetters),
     browsing: BROWSING,
     throughput: () => minutes.list(),
     processes: () => (events?.handlers === undefined ? [] : [{ ...events.handlers.published, seenMs: 0 }]),
   }
+}
+
+const NO_LOOKUP =
+  "the store has no 'lookup', so an id that is handled cannot be told from one that never came: memoryStore, redisStore and sqlStore have it"
+
+function lookupOf(
+  store: DedupeStore | SeenIds,
+  deadLetters: DeadLetterList,
+  started: () => EventsInMemory | undefined,
+): Pick<Inbox, 'lookup' | 'cannotLookUp'> {
+  if (store.lookup === undefined) return { cannotLookUp: NO_LOOKUP }
+  const stored = (key: string): MaybePromise<StoredId> =>
+    started()?.stored(key) ?? store.lookup?.(key) ?? { state: 'unknown' }
+  return { lookup: key => lookUp(key, started(), deadLetters, stored) }
+}
+
+/** This process's events come first: what they leave to the store has ended, or is another process's. */
+function lookUp(
+  key: string,
+  events: EventsInMemory | undefined,
+  deadLetters: DeadLetterList,
+  storedOf: (key: string) => MaybePromise<StoredId>,
+): MaybePromise<EventLookup> {
+  const here = findHere(key, events?.entry(key), deadLetters)
+  if (here !== undefined) return here
+  const toLookup = (stored: StoredId): EventLookup => {
+    if (stored.state === 'unknown') return findHere(key, events?.entry(key), deadLetters) ?? stored
+    if (stored.state === 'claimed') return { state: 'active' }
+    const rememberedUntil = Math.round(Date.now() + stored.leftMs)
+    if (events === undefined) return { state: 'handled', rememberedUntil }
+    return { state: 'handled', handledAt: rememberedUntil - events.retentionMs, rememberedUntil }
+  }
+  const stored = storedOf(key)
+  return isPromise(stored) ? stored.then(toLookup) : toLookup(stored)
 }
 
 /** No command reaches this process's memory. */

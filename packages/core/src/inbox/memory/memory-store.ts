@@ -48,6 +48,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): DedupeStore {
       return { outcome: 'claimed', runs: runs.begin(key, lease !== undefined, leaseMs + countForMs) }
     },
     handled: (key, fingerprint) => ids.handled(key, fingerprint),
+    lookup: key => (liveLease(leases, key) === undefined ? ids.lookup(key) : { state: 'claimed' }),
     extend(key, token, leaseMs) {
       const lease = liveLease(leases, key)
       if (lease?.token !== token) return false

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
-import type { CompleteOptions, StoreNotice } from '../dedupe-store.ts'
+import type { CompleteOptions, StoredId, StoreNotice } from '../dedupe-store.ts'
 import type { InboxStore } from './guarded-store.ts'
 
 /**
@@ -47,6 +47,11 @@ export class SeenIds implements InboxStore {
   handled(key: string, fingerprint: number): 'completed' | 'conflict' | undefined {
     if (!this.#isLive(key)) return undefined
     return this.#ids.peek(key) === fingerprint ? 'completed' : 'conflict'
+  }
+
+  lookup(key: string): StoredId {
+    const leftMs = this.#ids.getRemainingTTL(key)
+    return leftMs > 0 ? { state: 'handled', leftMs } : { state: 'unknown' }
   }
 
   /** Remembers an id from now on. A full set evicts its oldest id. */

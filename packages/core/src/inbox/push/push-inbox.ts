@@ -58,6 +58,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     ...(cannotSerialize !== undefined && { cannotSerialize }),
     cannotShareSlots: CANNOT_SHARE,
     cannotPause: CANNOT_PAUSE,
+    cannotLookUp: CANNOT_LOOK_UP,
     checkOptions(options) {
       if (options.concurrency > 0 && store === undefined)
         throw new ConfigurationError('store', NO_STORE, { page: 'push-engines' })
@@ -103,6 +104,8 @@ const CANNOT_SHARE =
   'the queue decides which events it delivers together: write concurrency as a number, and give events that must not hold up others a receiver and a queue of their own'
 const CANNOT_PAUSE =
   'the platform calls the consumer, and would count what it gives back as failed: pause the delivery of the queue there (Lambda: disable the event source mapping; Cloudflare: wrangler queues pause-delivery)'
+const CANNOT_LOOK_UP =
+  'the queue finds no single message, so an event that waits cannot be told from one that never came: look in the logs, or in the queue of dead letters'
 const NO_CAPACITY = 'leave it out: the engine stores the events, and has its own limits'
 
 async function accept(engine: PushEngine, delivery: Delivery): Promise<AcceptResult> {
