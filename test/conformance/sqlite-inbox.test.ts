@@ -111,6 +111,8 @@ describe('sqliteInbox', () => {
       browse: true,
       counts: true,
       many: true,
+      groups: true,
+      lookup: true,
       pauses: true,
       pausesTypes: true,
       sharesSlots: true,

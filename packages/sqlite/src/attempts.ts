@@ -7,11 +7,13 @@ import {
   describeError,
   eventRef,
   LeaseTime,
+  letterGroup,
   type Moment,
   momentNow,
   type ProcessEvent,
   type ProcessingPolicy,
   RecordRetries,
+  stackOf,
 } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
 import { type HeldRow, HeldRows } from './held-rows.ts'
@@ -193,7 +195,7 @@ export class Attempts {
    */
   async #record(held: HeldRow, result: AttemptResult, next: Lease | undefined): Promise<boolean> {
     const { batcher, policy } = this.#parts
-    const settlement = settlementOf(held.row, result, policy, next)
+    const settlement = settlementOf(held.row, result, policy, next, held.delivery)
     for (let failures = 1; this.#held.has(held); failures++) {
       const { leased } = held
       try {
@@ -261,6 +263,7 @@ function settlementOf(
   result: AttemptResult,
   policy: ProcessingPolicy,
   next: Lease | undefined,
+  { id, type }: HeldRow['delivery'],
 ): Settlement {
   // Whole literals, no spreads. perf: note 7.
   switch (result.outcome) {
@@ -278,7 +281,10 @@ function settlementOf(
     case 'dead': {
       const reason = reasonOf(result.error)
       const failedAt = timeOf(policy)
-      return { kind: 'dead-letter', seq, token, failedAt, reason, mark: result.routingToken ?? null }
+      const mark = result.routingToken ?? null
+      const group = letterGroup({ id, type, reason })
+      const stack = stackOf(result.error) ?? null
+      return { kind: 'dead-letter', seq, token, failedAt, reason, mark, group, stack }
     }
   }
 }

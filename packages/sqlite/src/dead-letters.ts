@@ -1,9 +1,9 @@
-import type { DeadLetter } from '@ackhook/core'
-import type { DeadLetterStore } from '@ackhook/core/spi'
+import type { DeadLetter, DeadLetterGroup, LetterGroups } from '@ackhook/core'
+import { DEFAULT_GROUPS, type DeadLetterStore, largestFirst } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
 import type { KeyRuns } from './key-runs.ts'
 import { parseCursor, wholeLimit } from './pages.ts'
-import type { ListRequest, Query } from './protocol/batch.ts'
+import type { CountedPiece, GroupPosition, ListRequest, Query } from './protocol/batch.ts'
 import type { Turns } from './turns.ts'
 
 /** Limit for the total size of one page's bodies. */
@@ -24,11 +24,14 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
   const redrive = (query: Query): Promise<unknown> =>
     turns.run(() => runs.giveWayToRedrive(() => batcher.query(query)))
   return {
-    async list({ limit, after, order } = {}) {
+    async list({ limit, after, order, group } = {}) {
       const place = after === undefined ? {} : { after: parseCursor(after, 'dead') }
       const first = order === 'oldest' ? 'oldest' : 'newest'
-      return readPage(wholeLimit(limit), { order: first, ...place }, ask)
+      if (group !== undefined && after === undefined) await groupLetters(ask)
+      const of = group === undefined ? {} : { group: String(group) }
+      return readPage(wholeLimit(limit), { order: first, ...place, ...of }, ask)
     },
+    groups: ({ limit = DEFAULT_GROUPS } = {}) => countGroups(wholeLimit(limit), ask),
     get: key => ask({ kind: 'get', key: String(key) }) as Promise<DeadLetter | undefined>,
     redrive: key => redrive({ kind: 'redrive', key: String(key) }) as Promise<boolean>,
     discard: key => ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
@@ -40,7 +43,7 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
 /** Ends a page before its bodies exceed {@link PAGE_BYTES}, but returns at least one letter if any is left. */
 async function readPage(
   limit: number,
-  start: Pick<ListRequest, 'order' | 'after'>,
+  start: Pick<ListRequest, 'order' | 'after' | 'group'>,
   ask: (query: Query) => Promise<unknown>,
 ): Promise<readonly DeadLetter[]> {
   const letters: DeadLetter[] = []
@@ -58,7 +61,55 @@ async function readPage(
     if (last === undefined) break
     letters.push(...piece)
     left -= piece.reduce((sum, { body }) => sum + body.length, 0)
-    place = { order: start.order, after: parseCursor(last.cursor, 'dead') }
+    place = { ...start, after: parseCursor(last.cursor, 'dead') }
   }
   return letters
+}
+
+/** Gives the letters of an earlier release their groups, a few at a time. */
+async function groupLetters(ask: (query: Query) => Promise<unknown>): Promise<void> {
+  while (((await ask({ kind: 'group-letters' })) as number) > 0);
+}
+
+/** Counts the letters by the index, piece by piece. */
+async function countGroups(limit: number, ask: (query: Query) => Promise<unknown>): Promise<LetterGroups> {
+  await groupLetters(ask)
+  const sums = new Map<string, CountedPiece['counts'][number]>()
+  let counted = 0
+  let after: GroupPosition | undefined
+  do {
+    const { counts, next } = (await ask({ kind: 'groups', after })) as CountedPiece
+    for (const piece of counts) {
+      const known = sums.get(piece.group)
+      counted += piece.count
+      // A group that fills several pieces is in order of time.
+      const count = (known?.count ?? 0) + piece.count
+      sums.set(piece.group, { ...piece, firstFailedAt: known?.firstFailedAt ?? piece.firstFailedAt, count })
+    }
+    after = next
+  } while (after !== undefined)
+  const largest = [...sums.values()].sort(largestFirst).slice(0, limit)
+  const samples = await readSamples(
+    largest.map(({ group }) => group),
+    ask,
+  )
+  const groups = largest.flatMap(sum => {
+    const sample = samples.get(sum.group)
+    return sample === undefined ? [] : [{ ...sum, ...sample }]
+  })
+  return { groups, counted }
+}
+
+type Sampled = Pick<DeadLetterGroup, 'group' | 'type' | 'sample'>
+
+async function readSamples(
+  groups: readonly string[],
+  ask: (query: Query) => Promise<unknown>,
+): Promise<ReadonlyMap<string, Sampled>> {
+  const samples = new Map<string, Sampled>()
+  for (let at = 0; at < groups.length; at += PIECE_ROWS) {
+    const query = { kind: 'samples', groups: groups.slice(at, at + PIECE_ROWS) } as const
+    for (const one of (await ask(query)) as readonly Sampled[]) samples.set(one.group, one)
+  }
+  return samples
 }

@@ -13,6 +13,7 @@ import {
   type BrowsedEvent,
   type BrowseQuery,
   type DeadLetterStore,
+  type EventLookup,
   type MinuteCount,
   PauseLog,
   type PresenceStore,
@@ -66,6 +67,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     handling: inbox.handling,
     sharesSlots: true,
     forget: key => inbox.forget(key),
+    lookup: key => inbox.lookup(key),
     browse: query => inbox.browse(query),
     browsing: BROWSING,
     throughput: () => inbox.throughput(),
@@ -252,6 +254,10 @@ class SqliteInbox {
 
   forget(key: string): Promise<boolean> {
     return this.#batcher.query({ kind: 'forget', key: String(key) }) as Promise<boolean>
+  }
+
+  lookup(key: string): Promise<EventLookup> {
+    return this.#batcher.query({ kind: 'lookup', key: String(key) }) as Promise<EventLookup>
   }
 
   browse(query: BrowseQuery): Promise<readonly BrowsedEvent[]> {

@@ -40,6 +40,9 @@ export type Settlement = Lease &
         readonly reason: string
         /** Routing token if this does not count as an attempt; `null` if it does, which keeps the event's token. */
         readonly mark: number | null
+        /** Fingerprint of letters with such an error. */
+        readonly group: string
+        readonly stack: string | null
       }
     /** Gives the row back, to run as soon as a process has a free slot. `begun`: the attempt counts. */
     | { readonly kind: 'release'; readonly begun: boolean }
@@ -50,8 +53,14 @@ export type Query =
   /** `undefined`: all types. */
   | { readonly kind: 'pause' | 'resume'; readonly type: string | undefined }
   | ({ readonly kind: 'list' } & ListRequest)
+  /** Counts a piece of the letters by group. */
+  | { readonly kind: 'groups'; readonly after: GroupPosition | undefined }
+  /** Reads the newest letter of each group. */
+  | { readonly kind: 'samples'; readonly groups: readonly string[] }
+  /** Gives some letters their group that an earlier release has stored without one. Answers how many. */
+  | { readonly kind: 'group-letters' }
   | ({ readonly kind: 'browse' } & BrowseRequest)
-  | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget'; readonly key: string }
+  | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget' | 'lookup'; readonly key: string }
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   /** Renews one lease, and answers whether it still holds. */
   | { readonly kind: 'renew'; readonly lease: Lease; readonly leaseMs: number }
@@ -64,6 +73,23 @@ export interface Position {
   readonly failedAt: number
 }
 
+/** Last letter of a piece, in order of groups. */
+export interface GroupPosition extends Position {
+  readonly group: string
+}
+
+/** A piece of the letters, counted by group. */
+export interface CountedPiece {
+  readonly counts: readonly {
+    readonly group: string
+    readonly count: number
+    readonly firstFailedAt: number
+    readonly lastFailedAt: number
+  }[]
+  /** Absent at the end. */
+  readonly next?: GroupPosition | undefined
+}
+
 export interface ListRequest {
   readonly limit: number
   /** Limit for the total size of the bodies. */
@@ -72,6 +98,7 @@ export interface ListRequest {
   readonly maxBytes: number
   readonly order: 'newest' | 'oldest'
   readonly after?: Position
+  readonly group?: string
 }
 
 export interface BrowseRequest {

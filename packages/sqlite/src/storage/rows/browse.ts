@@ -1,4 +1,4 @@
-import type { BrowsedEvent } from '@ackhook/core/spi'
+import type { BrowsedEvent, EventLookup } from '@ackhook/core/spi'
 import type { BrowseRequest } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE, AGAIN, AT_ONCE, BEHIND, DEAD, FIRST, PARKED, WAITING } from '../schema/states.ts'
@@ -15,10 +15,10 @@ interface RowWithBody extends Row {
   readonly bodySeq: number
 }
 
-const STATES: Readonly<Record<BrowseRequest['state'], readonly number[]>> = {
-  pending: [WAITING, BEHIND, PARKED],
-  active: [ACTIVE],
-  dead: [DEAD],
+interface HandledId {
+  /** `null` if an earlier release has handled it. */
+  readonly handledAt: number | null
+  readonly rememberedUntil: number
 }
 
 const COLUMNS = 'key, namespace, id, type, received_at AS receivedAt, attempts, reason, seq, state, due'
@@ -37,6 +37,8 @@ const PENDING = `SELECT ${COLUMNS} FROM ackhook_events WHERE seq IN (
   ) ORDER BY seq LIMIT ?2`
 // Sorts at most as many rows as all processes run at a time.
 const RUNNING = `SELECT ${COLUMNS} FROM ackhook_events WHERE state = ${ACTIVE} AND seq > ? ORDER BY seq LIMIT ?`
+const HANDLED = `SELECT handled_at AS handledAt, forget_at AS rememberedUntil FROM ackhook_ids
+  WHERE key = ? AND forget_at > ?`
 const ONE = `SELECT ${COLUMNS}, ${BODY_SEQ} AS bodySeq FROM ackhook_events WHERE key = ?`
 
 /** Reads waiting and running events for operators. */
@@ -44,12 +46,14 @@ export class Browse {
   readonly #pending: SqliteStatement
   readonly #active: SqliteStatement
   readonly #one: SqliteStatement
+  readonly #handled: SqliteStatement
   readonly #bodies: Bodies
 
   constructor(database: SqliteDatabase) {
     this.#pending = database.prepare(PENDING)
     this.#active = database.prepare(RUNNING)
     this.#one = database.prepare(ONE)
+    this.#handled = database.prepare(HANDLED)
     this.#bodies = new Bodies(database)
   }
 
@@ -61,9 +65,21 @@ export class Browse {
 
   /** Reads one event with its body. */
   one(key: string, state: BrowseRequest['state'], now: number): readonly BrowsedEvent[] {
+    const found = this.lookup(key, now)
+    return found.state === state && found.event !== undefined ? [found.event] : []
+  }
+
+  /** Reads one event in any state, as of one moment. */
+  lookup(key: string, now: number): EventLookup {
     const row = this.#one.get(key) as RowWithBody | undefined
-    if (row === undefined || !STATES[state].includes(row.state)) return []
-    return [{ ...toEvent(row, now), body: this.#bodies.read(row.bodySeq) }]
+    if (row !== undefined) {
+      const state = row.state === DEAD ? 'dead' : row.state === ACTIVE ? 'active' : 'pending'
+      return { state, event: { ...toEvent(row, now), body: this.#bodies.read(row.bodySeq) } }
+    }
+    const id = this.#handled.get(key, now) as HandledId | undefined
+    if (id === undefined) return { state: 'unknown' }
+    const { handledAt, rememberedUntil } = id
+    return { state: 'handled', rememberedUntil, ...(handledAt !== null && { handledAt }) }
   }
 }
 

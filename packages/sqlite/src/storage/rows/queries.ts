@@ -1,6 +1,6 @@
 import type { DeadLetter, InboxStats, PausedHandling } from '@ackhook/core'
-import type { BrowsedEvent, MinuteCount, PresenceView } from '@ackhook/core/spi'
-import type { BrowseRequest, Query } from '../../protocol/batch.ts'
+import type { BrowsedEvent, EventLookup, MinuteCount, PresenceView } from '@ackhook/core/spi'
+import type { BrowseRequest, CountedPiece, Query } from '../../protocol/batch.ts'
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf } from '../driver/sqlite-errors.ts'
@@ -8,7 +8,7 @@ import { ACTIVE, AGAIN, AT_ONCE, BEHIND, FIRST, PARKED, WAITING } from '../schem
 import { Board } from './board.ts'
 import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
-import { DeadLetters } from './dead-letters.ts'
+import { DeadLetters, type SampledGroup } from './dead-letters.ts'
 import type { OrderedKeys } from './ordered-keys.ts'
 import type { Pauses } from './pauses.ts'
 import type { Settle } from './settle.ts'
@@ -55,6 +55,10 @@ type Answer =
   | DeadLetter
   | readonly string[]
   | readonly PausedHandling[]
+  | CountedPiece
+  | EventLookup
+  | readonly SampledGroup[]
+  | number
   | boolean
   | undefined
 
@@ -64,6 +68,7 @@ const WRITES: readonly Query['kind'][] = [
   'discard',
   'discard-many',
   'forget',
+  'group-letters',
   'publish',
   'renew',
   'pause',
@@ -123,6 +128,12 @@ export class Queries {
         return this.#stats(now)
       case 'list':
         return this.#deadLetters.list(query)
+      case 'groups':
+        return this.#deadLetters.count(query.after)
+      case 'samples':
+        return this.#deadLetters.samples(query.groups)
+      case 'group-letters':
+        return this.#deadLetters.groupSome()
       case 'get':
         return this.#deadLetters.get(query.key)
       case 'redrive':
@@ -135,6 +146,8 @@ export class Queries {
         return query.keys.filter(key => this.#deadLetters.discard(key))
       case 'forget':
         return Number(this.#forget.run(query.key, now).changes) === 1
+      case 'lookup':
+        return this.#browse.lookup(query.key, now)
       case 'browse':
         return this.#find(query, now)
       case 'throughput':

@@ -4,6 +4,7 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE, AT_ONCE, DEAD, WAITING } from '../schema/states.ts'
 import type { Counts } from './counts.ts'
 import type { OrderedKeys } from './ordered-keys.ts'
+import { Stacks } from './stacks.ts'
 
 interface LeasedRow {
   readonly isOrdered: number
@@ -16,8 +17,8 @@ const LEASED = `SELECT order_key IS NOT NULL AS isOrdered, crashes FROM ackhook_
 // Always changes `due`, even if the clock does not advance: other processes watch for the change.
 const RENEW = `UPDATE ackhook_events SET due = max(due + 1, ?) WHERE ${IS_LEASED}`
 // Replaces an id that is past its retention.
-const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprint)
-  SELECT key, ?, fingerprint FROM ackhook_events WHERE ${IS_LEASED}`
+const REMEMBER = `INSERT OR REPLACE INTO ackhook_ids (key, forget_at, fingerprint, handled_at)
+  SELECT key, ?, fingerprint, ? FROM ackhook_events WHERE ${IS_LEASED}`
 // Covers nearly all rows: without an ordering key no other row becomes a head, and nothing else must be read.
 const REMEMBER_UNORDERED = `${REMEMBER} AND order_key IS NULL`
 const REMOVE = 'DELETE FROM ackhook_events WHERE seq = ?'
@@ -26,7 +27,7 @@ const RETRY = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?,
 const POSTPONE = `UPDATE ackhook_events SET state = ${WAITING}, due = ?, delay = ?, token = NULL, attempts = attempts - ?,
   mark = ?, postponed = 1 WHERE seq = ?`
 const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token = NULL, reason = ?,
-  attempts = attempts - ?, mark = coalesce(?, mark) WHERE seq = ?`
+  attempts = attempts - ?, mark = coalesce(?, mark), letter_group = ? WHERE seq = ?`
 const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
   attempts = attempts - ?, crashes = ? WHERE seq = ?`
 
@@ -43,6 +44,7 @@ export class Settle {
   readonly #postpone: SqliteStatement
   readonly #deadLetter: SqliteStatement
   readonly #release: SqliteStatement
+  readonly #stacks: Stacks
 
   constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts) {
     this.#keys = keys
@@ -56,12 +58,13 @@ export class Settle {
     this.#postpone = database.prepare(POSTPONE)
     this.#deadLetter = database.prepare(DEAD_LETTER)
     this.#release = database.prepare(RELEASE)
+    this.#stacks = new Stacks(database)
   }
 
   /** Returns whether the lease still held. */
   apply(settlement: Settlement, leaseMs: number, now: number): boolean {
     const { kind, seq, token } = settlement
-    if (kind === 'complete' && changed(this.#rememberUnordered.run(settlement.forgetAt, seq, token))) {
+    if (kind === 'complete' && changed(this.#rememberUnordered.run(settlement.forgetAt, now, seq, token))) {
       this.#remove.run(seq)
       this.#finish('handled')
       return true
@@ -98,7 +101,7 @@ export class Settle {
     const isAttempt = crashPolicy(crashes) === 'run'
     switch (settlement.kind) {
       case 'complete':
-        this.#remember.run(settlement.forgetAt, seq, token)
+        this.#remember.run(settlement.forgetAt, now, seq, token)
         this.#remove.run(seq)
         break
       case 'retry': {
@@ -113,8 +116,9 @@ export class Settle {
         break
       }
       case 'dead-letter': {
-        const { failedAt, reason, mark } = settlement
-        this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, seq)
+        const { failedAt, reason, mark, group, stack } = settlement
+        this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, group, seq)
+        if (stack !== null) this.#stacks.keep(group, stack)
         break
       }
       case 'release': {

@@ -2,7 +2,7 @@ import { renameSync, rmSync } from 'node:fs'
 import { FaultError } from '../../protocol/fault.ts'
 import type { Upgrade } from '../../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
-import { ACTIVE, AT_ONCE, BEHIND, PARKED, WAITING } from './states.ts'
+import { ACTIVE, AT_ONCE, BEHIND, DEAD, PARKED, WAITING } from './states.ts'
 
 /** Version of {@link TABLES}. Stored in a table, because `user_version` belongs to the application. */
 export const SCHEMA_VERSION = 4
@@ -122,6 +122,21 @@ const KEYS_BY_NAMESPACE = `
     WHERE place = 1 AND NOT EXISTS (
       SELECT 1 FROM ackhook_events AS head WHERE head.order_key = first.order_key AND head.${IS_HEAD}));`
 
+/**
+ * What groups of dead letters need. An earlier release can still open the file. Its letters, and those from before, get
+ * their group in small steps when groups are asked for. `ackhook_stacks` has one stack for each group.
+ */
+const LETTER_GROUPS = `
+  ALTER TABLE ackhook_events ADD COLUMN letter_group TEXT;
+  CREATE INDEX ackhook_events_letters ON ackhook_events (letter_group, due, seq) WHERE state = ${DEAD};
+  CREATE TABLE ackhook_stacks (
+    letter_group TEXT UNIQUE NOT NULL,
+    stack TEXT NOT NULL
+  ) STRICT;`
+
+/** When an event was handled, for operators. An earlier release can still open the file, and stores no such time. */
+const HANDLED_AT = 'ALTER TABLE ackhook_ids ADD COLUMN handled_at INTEGER;'
+
 /** Upgrade from version 1, in which a redrive moved the body too. */
 const TO_2 = `
   ALTER TABLE ackhook_events ADD COLUMN body_seq INTEGER;
@@ -152,6 +167,8 @@ export function createSchema(database: SqliteDatabase): Upgrade | undefined {
     const isMine = !isCurrentVersion(database)
     if (isMine) database.exec(changesFrom(readVersion(database)))
     if (!hasKeysByNamespace(database)) database.exec(KEYS_BY_NAMESPACE)
+    if (!hasLetterGroups(database)) database.exec(LETTER_GROUPS)
+    if (!hasHandledAt(database)) database.exec(HANDLED_AT)
     database.exec('COMMIT')
     return isMine && from !== undefined ? { from, to: SCHEMA_VERSION, copy } : undefined
   } catch (error) {
@@ -211,12 +228,31 @@ export function hasSchema(database: SqliteDatabase): boolean {
 }
 
 function isCurrent(database: SqliteDatabase): boolean {
-  return isCurrentVersion(database) && hasKeysByNamespace(database)
+  return (
+    isCurrentVersion(database) &&
+    hasKeysByNamespace(database) &&
+    hasLetterGroups(database) &&
+    hasHandledAt(database)
+  )
 }
 
 function hasKeysByNamespace(database: SqliteDatabase): boolean {
-  const found = "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'ackhook_events_order'"
+  return has(database, 'trigger', 'ackhook_events_order')
+}
+
+function hasLetterGroups(database: SqliteDatabase): boolean {
+  return has(database, 'index', 'ackhook_events_letters')
+}
+
+function hasHandledAt(database: SqliteDatabase): boolean {
+  const found = "SELECT 1 FROM pragma_table_info('ackhook_ids') WHERE name = 'handled_at'"
   return database.prepare(found).get() !== undefined
+}
+
+function has(database: SqliteDatabase, type: string, name: string): boolean {
+  return (
+    database.prepare('SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ?').get(type, name) !== undefined
+  )
 }
 
 function isCurrentVersion(database: SqliteDatabase): boolean {
@@ -229,10 +265,7 @@ function isCurrentVersion(database: SqliteDatabase): boolean {
 }
 
 function readVersion(database: SqliteDatabase): number | undefined {
-  const table = database.prepare(
-    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ackhook_schema'",
-  )
-  if (table.get() === undefined) return undefined
+  if (!has(database, 'table', 'ackhook_schema')) return undefined
   const row = database.prepare('SELECT max(version) AS version FROM ackhook_schema').get()
   return (row as { readonly version: number | null }).version ?? undefined
 }
