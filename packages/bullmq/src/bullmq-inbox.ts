@@ -25,7 +25,7 @@ import type { Engine } from './engine/engine.ts'
 import type { InboxView } from './engine/event-board.ts'
 import { jobIdOf } from './engine/event-job.ts'
 import { askEngine, checkStart, startError, startWhenReady } from './engine/reaching.ts'
-import { BROWSING, browse } from './operating/browse.ts'
+import { BROWSING, browse, lookUp } from './operating/browse.ts'
 import { createDeadLetters } from './operating/dead-letters.ts'
 import { createHandling, PauseWatch } from './operating/handling.ts'
 import { NoticeWatch } from './operating/notice-watch.ts'
@@ -79,6 +79,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     deadLetters: createDeadLetters(() => inbox.open()),
     handling: createHandling((operation, question) => inbox.ask(operation, question)),
     forget: key => inbox.forget(key),
+    lookup: key => lookUp(() => inbox.open(), key),
     browse: query => browse(() => inbox.open(), query),
     browsing: BROWSING[resolved.engine.kind],
     processes: () => inbox.processes(),

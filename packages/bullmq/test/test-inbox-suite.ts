@@ -13,6 +13,8 @@ const CAPABILITIES = {
   browse: true,
   counts: true,
   many: true,
+  groups: true,
+  lookup: true,
   pauses: true,
 }
 

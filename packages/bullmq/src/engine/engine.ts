@@ -68,6 +68,13 @@ export interface KnownJob extends Partial<Remembered> {
   readonly dead: boolean
 }
 
+/** Milliseconds since the epoch. */
+export interface RememberedTimes {
+  /** Absent if an earlier release has replaced the job by its id. */
+  readonly handledAt?: number
+  readonly rememberedUntil: number
+}
+
 export interface QueueCounts
   extends Pick<InboxStats, 'pending' | 'active' | 'dead' | 'paused' | 'oldestSnapshotMs' | 'deadRows'> {
   /** Jobs that wait for a later time. */
@@ -156,6 +163,8 @@ export interface Engine {
   list(query: JobQuery): Promise<readonly ListedJob[]>
   /** Returns one job with its body. `undefined` if there is none. */
   find(jobId: string): Promise<FoundJob | undefined>
+  /** Returns when a handled event, of which only the id is left, was handled. `undefined` if its id is not remembered. */
+  remembered(jobId: string): Promise<RememberedTimes | undefined>
   /** Stores the keys under which unreadable jobs are found: job ids by key. */
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown>
   /** Returns the id of the job that was stored under this key. */

@@ -44,6 +44,8 @@ export interface ListedJob {
 
 /** One job, with its state. */
 export interface FoundJob extends ListedJob {
+  /** JSON of the stacks that BullMQ has kept, the last one's last. */
+  readonly stacks?: string | undefined
   readonly state: JobQuery['state'] | 'handled'
 }
 
@@ -98,6 +100,16 @@ export async function readPage(
     asked = places < limit ? Math.max(1, places) : Math.min(SLICE, asked * 2)
   }
   return found
+}
+
+/** Returns the stack of the last failure. */
+export function lastStackOf({ stacks = '' }: FoundJob): string | undefined {
+  try {
+    const last: unknown = (JSON.parse(stacks) as unknown[]).at(-1)
+    return typeof last === 'string' && last !== '' ? last : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export function bytesOf({ data = '', failedReason = '' }: ListedJob): number {

@@ -1,6 +1,6 @@
-import type { BrowsedEvent, BrowseQuery, BrowseSupport } from '@ackhook/core/spi'
+import type { BrowsedEvent, BrowseQuery, BrowseSupport, EventLookup } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
-import { jobIdOf } from '../engine/event-job.ts'
+import { type JobData, jobIdOf } from '../engine/event-job.ts'
 import { cursorOf, type JobQuery, type ListedJob, parseCursor } from '../engine/job-list.ts'
 import { askEngine } from '../engine/reaching.ts'
 import { deliveryOf } from '../engine/unreadable-job.ts'
@@ -24,6 +24,39 @@ export async function browse(
       ? list(engine, { state, order: state === 'dead' ? 'newest' : 'oldest', after, limit })
       : find(engine, state, key)
   return askEngine(openEngine, answer, { operation: 'browse', ms: DEADLINE_MS })
+}
+
+/** Tells where one event is. Looks twice: an event that changes its state between two questions may be in neither. */
+export function lookUp(openEngine: () => Promise<Engine>, key: string): Promise<EventLookup> {
+  const answer = async (engine: Engine) => (await lookOnce(engine, key)) ?? (await lookOnce(engine, key))
+  return askEngine(openEngine, async engine => (await answer(engine)) ?? UNKNOWN, {
+    operation: 'lookup',
+    ms: DEADLINE_MS,
+  })
+}
+
+const UNKNOWN: EventLookup = { state: 'unknown' }
+
+async function lookOnce(engine: Engine, key: string): Promise<EventLookup | undefined> {
+  const own = await engine.find(jobIdOf(key))
+  const times = own === undefined ? await engine.remembered(jobIdOf(key)) : undefined
+  if (times !== undefined) return { state: 'handled', ...times }
+  // An unreadable job has another id.
+  const job = own ?? (await findDead(engine, key))
+  if (job === undefined) return undefined
+  const { state, finishedOn: handledAt } = job
+  if (state !== 'handled') return { state, event: await toEvent(job, state, engine.name) }
+  return { state, ...(handledAt !== undefined && { handledAt, ...untilOf(job, handledAt) }) }
+}
+
+/** Until when the id of a handled job will be remembered. */
+function untilOf({ data = '' }: ListedJob, handledAt: number): { readonly rememberedUntil?: number } {
+  try {
+    const { retentionMs } = JSON.parse(data) as Partial<JobData>
+    return typeof retentionMs === 'number' ? { rememberedUntil: Math.round(handledAt + retentionMs) } : {}
+  } catch {
+    return {}
+  }
 }
 
 async function list(engine: Engine, query: Omit<JobQuery, 'bodies'>): Promise<readonly BrowsedEvent[]> {

@@ -1,8 +1,15 @@
-import type { DeadLetter, ListOptions } from '@ackhook/core'
-import type { DeadLetterStore } from '@ackhook/core/spi'
+import type { DeadLetter, DeadLetterGroup, LetterGroups, ListOptions } from '@ackhook/core'
+import { type DeadLetterStore, GroupCount, letterGroup } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 import { jobIdOf } from '../engine/event-job.ts'
-import { cursorOf, type FoundJob, type ListedJob, type Position, parseCursor } from '../engine/job-list.ts'
+import {
+  cursorOf,
+  type FoundJob,
+  type ListedJob,
+  lastStackOf,
+  type Position,
+  parseCursor,
+} from '../engine/job-list.ts'
 import { askEngine } from '../engine/reaching.ts'
 import { deliveryOf } from '../engine/unreadable-job.ts'
 import { NO_REASON } from '../processing/job-errors.ts'
@@ -11,17 +18,27 @@ const DEADLINE_MS = 5000
 const MAX_LISTED = 1_000_000
 /** Bytes of all bodies on a page. The engine's own limit counts stored bytes, which are slightly more. */
 const PAGE_BYTES = 4_194_304
+/** Newest letters that are counted by group: BullMQ has no index for them. */
+const MAX_COUNTED = 10_000
+/** Letters read at a time to be counted or compared, without their bodies. */
+const COUNTED_AT_ONCE = 1000
+/** Letters of a group whose bodies are read at a time. */
+const FOUND_AT_ONCE = 50
+
+type Ask = <T>(operation: string, answer: (engine: Engine) => Promise<T>) => Promise<T>
 
 /** BullMQ's failed jobs, which it never removes by itself. */
 export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetterStore {
-  function ask<T>(operation: string, answer: (engine: Engine) => Promise<T>): Promise<T> {
+  const ask: Ask = (operation, answer) => {
     return askEngine(openEngine, answer, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
   return {
-    list: async (options = {}) => {
+    list: async ({ group, ...options } = {}) => {
       const after = options.after === undefined ? undefined : parseCursor(options.after)
+      if (group !== undefined) return listGroup(ask, group, { ...options, after })
       return ask('list', engine => list(engine, { ...options, after }))
     },
+    groups: options => countGroups(ask, options?.limit),
     get: key => ask('get', engine => get(engine, key)),
     redrive: async key => (await ask('redrive', engine => redriveMany(engine, [key]))).length === 1,
     discard: async key => (await ask('discard', engine => discardMany(engine, [key]))).length === 1,
@@ -68,13 +85,13 @@ async function redriveMany(engine: Engine, keys: readonly string[]): Promise<rea
   return redriven
 }
 
+interface PageOptions extends Omit<ListOptions, 'after' | 'group'> {
+  readonly after?: Position | undefined
+}
+
 async function list(
   engine: Engine,
-  {
-    limit = 100,
-    order = 'newest',
-    after,
-  }: Omit<ListOptions, 'after'> & { readonly after?: Position | undefined },
+  { limit = 100, order = 'newest', after }: PageOptions,
 ): Promise<readonly DeadLetter[]> {
   const count = Math.min(Math.floor(limit), MAX_LISTED)
   if (!(count >= 1)) return []
@@ -82,6 +99,84 @@ async function list(
   const letters = await Promise.all(jobs.map(job => toDeadLetter(job, engine.name)))
   await nameUnreadable(engine, letters)
   return withinBytes(letters.map(({ letter }) => letter))
+}
+
+/** Reads on without bodies until letters of the group are found, each page within a deadline of its own. */
+async function listGroup(
+  ask: Ask,
+  group: string,
+  { limit = 100, order = 'newest', after: start }: PageOptions,
+): Promise<readonly DeadLetter[]> {
+  const most = Math.min(Math.floor(limit), MAX_LISTED)
+  if (!(most >= 1)) return []
+  for (let after = start; ; ) {
+    const heads = await ask('list', engine => readHeads(engine, { order, after }))
+    const last = heads.at(-1)
+    if (last === undefined) return []
+    const wanted = heads
+      .filter(({ letter }) => letter.group === group)
+      .slice(0, Math.min(most, FOUND_AT_ONCE))
+    const letters = await ask('list', engine => withBodies(engine, wanted))
+    if (letters.length > 0) return withinBytes(letters)
+    after = parseCursor(last.letter.cursor)
+  }
+}
+
+/** Omits letters that are gone meanwhile. */
+async function withBodies(engine: Engine, wanted: readonly Letter[]): Promise<readonly DeadLetter[]> {
+  const found = await Promise.all(
+    wanted.map(async ({ letter, jobId }) => {
+      const job = await engine.find(jobId)
+      if (job?.state !== 'dead') return []
+      const whole = await toDeadLetter(job, engine.name)
+      return [{ ...letter, body: whole.letter.body }]
+    }),
+  )
+  return found.flat()
+}
+
+/** Counts the newest letters. */
+async function countGroups(ask: Ask, limit: number | undefined): Promise<LetterGroups> {
+  const count = new GroupCount()
+  const jobIds = new Map<string, string>()
+  let after: Position | undefined
+  let isPartial = false
+  do {
+    const heads = await ask('groups', engine => readHeads(engine, { order: 'newest', after }))
+    for (const { letter, jobId } of heads) {
+      count.add(letter)
+      jobIds.set(letter.key, jobId)
+    }
+    const last = heads.at(-1)
+    after = last && parseCursor(last.letter.cursor)
+    isPartial = count.counted >= MAX_COUNTED
+  } while (after !== undefined && !isPartial)
+  const groups = await Promise.all(
+    count.list(limit).map(one => ask('groups', engine => withStack(engine, one, jobIds.get(one.sample.key)))),
+  )
+  return {
+    groups,
+    counted: count.counted,
+    ...(isPartial && after !== undefined && { isPartial: true as const }),
+  }
+}
+
+async function withStack(
+  engine: Engine,
+  group: DeadLetterGroup,
+  jobId: string | undefined,
+): Promise<DeadLetterGroup> {
+  const job = jobId === undefined ? undefined : await engine.find(jobId)
+  const stack = job && lastStackOf(job)
+  return stack === undefined ? group : { ...group, sample: { ...group.sample, stack } }
+}
+
+async function readHeads(
+  engine: Engine,
+  place: { readonly order: 'newest' | 'oldest'; readonly after: Position | undefined },
+): Promise<readonly Letter[]> {
+  const jobs = await engine.list({ ...place, state: 'dead', limit: COUNTED_AT_ONCE, bodies: false })
+  return Promise.all(jobs.map(job => toDeadLetter(job, engine.name)))
 }
 
 /** The first dead letters whose bodies total {@link PAGE_BYTES}; at least one. */
@@ -100,7 +195,7 @@ async function get(engine: Engine, key: string): Promise<DeadLetter | undefined>
 }
 
 interface Letter {
-  readonly letter: DeadLetter
+  readonly letter: DeadLetter & { readonly group: string }
   readonly jobId: string
   readonly isReadable: boolean
 }
@@ -109,7 +204,9 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
   const { delivery, isReadable, reason } = await deliveryOf(job, queueName)
   const { key, namespace, id, type, body, receivedAt } = delivery
   const { finishedOn, attemptsMade } = job
-  const letter: DeadLetter = {
+  // BullMQ drops an empty reason.
+  const text = reason ?? NO_REASON
+  const letter = {
     key,
     namespace,
     id,
@@ -118,8 +215,8 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
     receivedAt,
     failedAt: finishedOn ?? job.at,
     attempts: attemptsMade,
-    // BullMQ drops an empty reason.
-    reason: reason ?? NO_REASON,
+    reason: text,
+    group: letterGroup({ id, type, reason: text }),
     cursor: cursorOf(job),
   }
   return { letter, jobId: job.id, isReadable }

@@ -21,6 +21,7 @@ import {
   type QueueEngine,
   type QueueWorker,
   type Relocked,
+  type RememberedTimes,
   type WorkerSettings,
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
@@ -57,6 +58,7 @@ import {
   RECORD_BEGIN,
   RECORD_PAUSE,
   RELOCK,
+  REMEMBERED,
   REPLACE_HANDLED,
   REQUEUE,
   REQUEUE_MANY,
@@ -278,6 +280,17 @@ class PostgresEngine implements QueueEngine {
 
   find(jobId: string): Promise<FoundJob | undefined> {
     return findJob(this.#queries, this.name, jobId)
+  }
+
+  async remembered(jobId: string): Promise<RememberedTimes | undefined> {
+    const { rows } = await this.#queries.query<{
+      readonly handled_at_ms: string | null
+      readonly forget_at_ms: string
+    }>(REMEMBERED, [this.name, jobId])
+    const [row] = rows
+    if (row === undefined) return undefined
+    const { handled_at_ms: at, forget_at_ms: until } = row
+    return { rememberedUntil: Number(until), ...(at !== null && { handledAt: Number(at) }) }
   }
 
   async nameJobs(names: ReadonlyMap<string, string>): Promise<void> {

@@ -76,7 +76,7 @@ WHERE queue = $1 AND id IN (SELECT id FROM page) AND state IN ('waiting', 'delay
 
 /** $1 queue, $2 id. */
 const FIND = `
-SELECT ${COLUMNS}, ${WITH_BODY} AS data, CASE WHEN state = 'failed' THEN finished_at_ms ELSE added_at_ms END AS at,
+SELECT ${COLUMNS}, stacktrace::text AS stacks, ${WITH_BODY} AS data, CASE WHEN state = 'failed' THEN finished_at_ms ELSE added_at_ms END AS at,
   CASE state WHEN 'failed' THEN 'dead' WHEN 'completed' THEN 'handled' WHEN 'active' THEN 'active' ELSE 'pending' END AS became
 FROM job WHERE queue = $1 AND id = $2`
 
@@ -93,6 +93,11 @@ interface Row {
   readonly at: string
 }
 
+interface FoundRow extends Row {
+  readonly became: FoundJob['state']
+  readonly stacks: string | null
+}
+
 /** Reads one page. With bodies it is read in slices, otherwise in one statement. */
 export function listJobs(queries: Queries, queue: string, query: JobQuery): Promise<readonly ListedJob[]> {
   if (query.bodies) return readPage(query, slice => readDead(queries, queue, slice), FIRST_SLICE)
@@ -100,8 +105,8 @@ export function listJobs(queries: Queries, queue: string, query: JobQuery): Prom
 }
 
 export async function findJob(queries: Queries, queue: string, jobId: string): Promise<FoundJob | undefined> {
-  const { rows } = await queries.query<Row & { readonly became: FoundJob['state'] }>(FIND, [queue, jobId])
-  return rows[0] && { ...toJob(rows[0]), state: rows[0].became }
+  const { rows } = await queries.query<FoundRow>(FIND, [queue, jobId])
+  return rows[0] && { ...toJob(rows[0]), state: rows[0].became, stacks: rows[0].stacks ?? undefined }
 }
 
 async function readDead(

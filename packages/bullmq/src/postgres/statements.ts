@@ -47,13 +47,13 @@ WITH turn AS MATERIALIZED (
   ORDER BY finished_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
 ), removed AS (
   DELETE FROM job USING handled WHERE job.queue = handled.queue AND job.id = handled.id
-  RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint,
+  RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, finished_at_ms,
     round((data->>'retentionMs')::numeric)::bigint - greatest(0, least($4 - finished_at_ms, $5)) AS left_ms
 ), remembered AS (
-  INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
-  SELECT queue, id, token, fingerprint, ${SERVER_NOW} + left_ms FROM removed WHERE left_ms > 0
+  INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms, handled_at_ms)
+  SELECT queue, id, token, fingerprint, ${SERVER_NOW} + left_ms, finished_at_ms FROM removed WHERE left_ms > 0
   ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, fingerprint = EXCLUDED.fingerprint,
-    forget_at_ms = EXCLUDED.forget_at_ms
+    forget_at_ms = EXCLUDED.forget_at_ms, handled_at_ms = EXCLUDED.handled_at_ms
 )
 SELECT count(*) AS n FROM removed`
 
@@ -255,6 +255,10 @@ export const GUARANTEEING_SETTINGS: string = `
 SELECT ${SERVER_NOW_MS} AS now,
   current_setting('synchronous_commit') AS "synchronous_commit", current_setting('fsync') AS "fsync",
   current_setting('default_transaction_isolation') AS isolation`
+
+/** $1 queue, $2 id. */
+export const REMEMBERED: string = `
+SELECT handled_at_ms, forget_at_ms FROM ackhook_remembered WHERE queue = $1 AND id = $2 AND forget_at_ms > ${SERVER_NOW}`
 
 /** Forgets a handled event: its job, or its remembered id. $1 queue, $2 id. */
 export const FORGET = `

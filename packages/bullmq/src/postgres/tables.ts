@@ -1,7 +1,9 @@
 /** Creates nothing if BullMQ's own tables are missing: they may be in a schema outside the search_path. */
 export const ARE_MISSING = `
 SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS NULL
-  OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL) AS missing`
+  OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL
+  OR NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('ackhook_remembered') AND attname = 'handled_at_ms')
+  ) AS missing`
 
 /**
  * Creates a table of remembered ids and a function that adds jobs. Even without its body, a finished job that only
@@ -33,6 +35,8 @@ CREATE TABLE IF NOT EXISTS ackhook_remembered (
   token text NOT NULL,
   PRIMARY KEY (queue, id)
 );
+-- For operators. Null in rows of an earlier release.
+ALTER TABLE ackhook_remembered ADD COLUMN IF NOT EXISTS handled_at_ms bigint;
 CREATE INDEX IF NOT EXISTS ackhook_remembered_forget_idx ON ackhook_remembered (queue, forget_at_ms);
 
 CREATE OR REPLACE FUNCTION ackhook_accept_jobs(p_queue text, p_jobs jsonb)

@@ -7,6 +7,7 @@ import type {
   QueueCounts,
   QueueEngine,
   QueuePlace,
+  RememberedTimes,
 } from '../engine/engine.ts'
 import type { InboxBoard } from '../engine/event-board.ts'
 import type { NewJob } from '../engine/event-job.ts'
@@ -163,6 +164,10 @@ export class ManyQueues implements Engine {
       return job && { ...job, queue: queue.name }
     })
     return found.find(job => job?.state === 'dead') ?? found.find(job => job !== undefined)
+  }
+
+  async remembered(jobId: string): Promise<RememberedTimes | undefined> {
+    return (await this.#all(queue => queue.remembered(jobId))).find(times => times !== undefined)
   }
 
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {

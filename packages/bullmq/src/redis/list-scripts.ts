@@ -97,5 +97,7 @@ else
     if running == id then state = 'active' end
   end
 end
-return { state, unpack(read(id, died or false)) }
+local found = read(id, died or false)
+found[9] = redis.call('HGET', prefix .. id, 'stacktrace')
+return { state, unpack(found, 1, 9) }
 `

@@ -12,6 +12,7 @@ import type {
   QueuePlace,
   QueueWorker,
   Relocked,
+  RememberedTimes,
   WorkerSettings,
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
@@ -38,6 +39,7 @@ import {
   READ_COUNTS,
   RECORD_BEGIN,
   RELOCK,
+  REMEMBERED,
   REQUEUE,
   RESET_CRASH_COUNT,
 } from './scripts.ts'
@@ -254,6 +256,15 @@ class RedisEngine implements QueueEngine {
 
   find(jobId: string): Promise<FoundJob | undefined> {
     return this.#jobList.find(jobId)
+  }
+
+  async remembered(jobId: string): Promise<RememberedTimes | undefined> {
+    const found = (await this.#client['eval'](REMEMBERED, 1, this.#key(jobId))) as
+      | [string | null, number]
+      | null
+    if (found === null) return undefined
+    const [at, leftMs] = found
+    return { rememberedUntil: Date.now() + Number(leftMs), ...(at !== null && { handledAt: Number(at) }) }
   }
 
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {

@@ -40,7 +40,7 @@ export class RedisJobList {
     const found = await this.#client['eval'](FIND_JOB, keys.length, ...keys, ...args)
     if (found === null) return undefined
     const [state, ...reply] = found as [FoundJob['state'], ...Reply]
-    return { ...toJob(reply), state }
+    return { ...toJob(reply), state, stacks: reply[8] ?? undefined }
   }
 
   async #dead(slice: SliceQuery): Promise<Slice> {

@@ -33,6 +33,16 @@ return found
 `
 
 /**
+ * Returns the time at which a remembered event was handled, and the milliseconds for which its id is remembered. KEYS: the
+ * job.
+ */
+export const REMEMBERED = `
+local data, token, at = unpack(redis.call('HMGET', KEYS[1], 'data', 'token', 'at'))
+if data or not token then return nil end
+return { at, redis.call('PTTL', KEYS[1]) }
+`
+
+/**
  * Replaces handled jobs by their ids: a hash takes the place of the job's, in the same step, so that BullMQ's add still
  * finds the id known. It is a new hash, because one that was large stays large. Redis forgets it when its retention
  * ends, by its own clock. The job is deleted before anything is written, which a Redis without free memory then allows.
@@ -65,7 +75,7 @@ for i = 1, #handled, 2 do
     local age = math.max(0, math.min(ARGV[3] - handled[i + 1], ${MAX_AGE_MS}))
     local left = math.floor(retention - age)
     if left > 0 then
-      redis.call('HSET', key, 'token', token, 'fingerprint', fingerprint)
+      redis.call('HSET', key, 'token', token, 'fingerprint', fingerprint, 'at', handled[i + 1])
       redis.call('PEXPIRE', key, string.format('%.0f', left))
     end
   end
