@@ -1,5 +1,5 @@
 import { ConfigurationError, type DedupeStore } from '@ackhook/core'
-import { type Claim, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
+import { type Claim, refuseUnknownNames, type StoredId, wholeNumber } from '@ackhook/core/spi'
 import type { EventIdsBinding, EventIdsStub } from './bindings.ts'
 import type { Ask } from './event-ids.ts'
 
@@ -48,6 +48,7 @@ export function durableObjectStore(
       ask<boolean>({ call: 'complete', key, token, retentionMs, fingerprint }),
     release: (key, token, kept) => ask<boolean>({ call: 'release', key, token, kept }),
     forget: key => ask<boolean>({ call: 'forget', key }),
+    lookup: key => ask<StoredId>({ call: 'lookup', key }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Claim, KeptRuns, RunCount } from '@ackhook/core/spi'
+import type { Claim, KeptRuns, RunCount, StoredId } from '@ackhook/core/spi'
 import type { EventIdsState } from './bindings.ts'
 
 /** Request of {@link durableObjectStore} to an object. */
@@ -25,7 +25,7 @@ export type Ask =
       readonly token: string
       readonly kept?: KeptRuns | undefined
     }
-  | { readonly call: 'forget'; readonly key: string }
+  | { readonly call: 'forget' | 'lookup'; readonly key: string }
 
 /** Shortest and longest interval between deletions of expired ids. */
 const SOONEST_MS = 10_000
@@ -84,7 +84,7 @@ export class EventIds {
     await this.#storage.setAlarm(now + Math.min(LATEST_MS, Math.max(SOONEST_MS, next - now)))
   }
 
-  #answer(ask: Ask): Claim | boolean {
+  #answer(ask: Ask): Claim | StoredId | boolean {
     const row = this.#find(ask.key)
     switch (ask.call) {
       case 'claim':
@@ -111,6 +111,9 @@ export class EventIds {
         return this.#delete('ids', ask.key)
       case 'forget':
         return row?.token === null && this.#delete('ids', ask.key)
+      case 'lookup':
+        if (row?.token === null) return { state: 'handled', leftMs: row.until - Date.now() }
+        return { state: row === undefined ? 'unknown' : 'claimed' }
     }
   }
 

@@ -5,6 +5,7 @@ import {
   type CompleteOptions,
   createTimeouts,
   type KeptRuns,
+  type StoredId,
   type StoreNotice,
   withDeadline,
 } from '@ackhook/core/spi'
@@ -23,6 +24,7 @@ import {
   claimSingleKey,
   EXTEND,
   FORGET,
+  LOOKUP,
   OUTCOME,
   RELEASE,
   type Reply,
@@ -58,6 +60,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     complete: (key, token, completion) => store.complete(key, token, completion),
     release: (key, token, kept) => store.release(key, token, kept),
     forget: key => store.forget(key),
+    lookup: key => store.lookup(key),
     start: report => store.start(report),
   }
 }
@@ -70,6 +73,7 @@ class RedisStore {
   readonly #completions: BatchedScript
   readonly #releases: BatchedScript
   readonly #forgets: BatchedScript
+  readonly #lookups: BatchedScript
   #report: ((notice: StoreNotice) => void) | undefined
   /** Notice about the eviction policy, and the time it was read. Monotonic milliseconds. */
   #policyNotice: string | undefined
@@ -88,6 +92,7 @@ class RedisStore {
     this.#completions = new BatchedScript(COMPLETE, { ...parts, confirmation })
     this.#releases = new BatchedScript(RELEASE, parts)
     this.#forgets = new BatchedScript(FORGET, parts)
+    this.#lookups = new BatchedScript(LOOKUP, parts)
   }
 
   async claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
@@ -133,6 +138,12 @@ class RedisStore {
 
   async forget(key: string): Promise<boolean> {
     return isTrue(await this.#forgets.run(this.#options.prefix + key, []))
+  }
+
+  async lookup(key: string): Promise<StoredId> {
+    const [outcome, leftMs = 0] = await this.#lookups.run(this.#options.prefix + key, [])
+    if (outcome === OUTCOME.completed) return { state: 'handled', leftMs }
+    return { state: outcome === OUTCOME.inFlight ? 'claimed' : 'unknown' }
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Commands } from './confirmed-by-replicas.ts'
 
 /** A Lua script and the digest by which Redis identifies it. */
 export interface Script {
-  readonly name: 'claim' | 'extend' | 'complete' | 'release' | 'forget'
+  readonly name: 'claim' | 'extend' | 'complete' | 'release' | 'forget' | 'lookup'
   readonly lua: string
   readonly sha: string
   /** Number of values in the reply per key. */
@@ -181,6 +181,25 @@ for i, key in ipairs(KEYS) do
   replies[i] = isHandled(value) and redis.call('DEL', key) or 0
 end
 return replies`,
+)
+
+/** No arguments. Replies with an {@link OUTCOME}, `claimed` for a free key, and the milliseconds left of a handled one. */
+export const LOOKUP: Script = script(
+  'lookup',
+  `${READ}
+local replies = {}
+for i, key in ipairs(KEYS) do
+  local value = redis.call('GET', key)
+  local outcome, left = ${OUTCOME.claimed}, 0
+  if isHandled(value) then
+    outcome, left = ${OUTCOME.completed}, redis.call('PTTL', key)
+  elseif leaseOf(key, value) then
+    outcome = ${OUTCOME.inFlight}
+  end
+  replies[i * 2 - 1], replies[i * 2] = outcome, left
+end
+return replies`,
+  2,
 )
 
 function script(name: Script['name'], lua: string, width = 1): Script {

@@ -4,6 +4,7 @@ import {
   type ClaimOptions,
   type CompleteOptions,
   type KeptRuns,
+  type StoredId,
   type StoreNotice,
   withDeadline,
 } from '@ackhook/core/spi'
@@ -46,6 +47,7 @@ export function sqlStore(db: object, options: SqlStoreOptions = {}): DedupeStore
     complete: (key, token, completion) => store.complete(key, token, completion),
     release: (key, token, kept) => store.release(key, token, kept),
     forget: key => store.forget(key),
+    lookup: key => store.lookup(key),
     start: report => store.start(report),
   }
 }
@@ -128,6 +130,15 @@ class SqlStore {
       lapses: Number(row['lapses']),
       attempts: Number(row['attempts']),
     }
+  }
+
+  lookup(key: string): Promise<StoredId> {
+    return this.#bounded<StoredId>('lookup', async () => {
+      // No token is empty.
+      const row = await this.#read(this.#keyOf(key), '')
+      if (row === undefined || row.leftMs <= 0) return { state: 'unknown' }
+      return row.fingerprint === undefined ? { state: 'claimed' } : { state: 'handled', leftMs: row.leftMs }
+    })
   }
 
   extend(key: string, token: string, leaseMs: number): Promise<boolean> {
