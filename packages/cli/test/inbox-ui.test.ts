@@ -66,7 +66,7 @@ test("serves the pages of a running app's inbox, and redrives there", async () =
     })
     repair()
     const reply = await fetch(`${at}/api/letters/redrive`, post([letter?.key ?? '']))
-    expect(await reply.json()).toEqual({ changed: 1, missed: 0 })
+    expect(await reply.json()).toMatchObject({ changed: 1, missed: 0 })
     await vi.waitFor(() => expect(handled).toEqual(['evt_1']), 10_000)
     cli.stop()
     expect((await cli.ended).code).toBe(0)

@@ -66,7 +66,67 @@ test('show prints one dead letter with its body, or ends with 1', async () => {
   expect((await run(['show', 'evt_1'])).out).toMatch(/attempts {2}1[\s\S]*"data": \{\n {4}"n": 1/)
   expect(JSON.parse((await run(['show', 'evt_1', '--json'])).out).deadLetter.body).toContain('"n":1')
   const missing = await run(['show', 'evt_1', '--namespace', 'other'])
-  expect(missing).toMatchObject({ code: 1, out: 'There is no dead letter evt_1 in namespace other.' })
+  expect(missing).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/^evt_1 in namespace other is unknown\./),
+  })
+})
+
+test('show tells when an event was handled, or that it never came', async () => {
+  const { run, repair, deliver } = await setUp()
+  repair()
+  await deliver('evt_1')
+  expect(await run(['show', 'evt_1'])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^evt_1 was handled at \d{4}-.+Z\. Its id is remembered until \d{4}-.+Z\. Its body is no longer kept\.$/,
+    ),
+  })
+  expect(JSON.parse((await run(['show', 'evt_1', '--json'])).out)).toEqual({
+    state: 'handled',
+    handledAt: expect.any(String),
+    rememberedUntil: expect.any(String),
+  })
+  const unknown = await run(['show', 'evt_2'])
+  expect(unknown).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('evt_2 is unknown outside any namespace'),
+  })
+  expect(JSON.parse((await run(['show', 'evt_2', '--json'])).out)).toMatchObject({ state: 'unknown' })
+})
+
+test('show tells of an inbox that finds no single event why it cannot', async () => {
+  const { inbox } = await setUp()
+  const { lookup: _, ...blind } = inbox
+  const { out, code } = await runOn(
+    { ...blind, cannotLookUp: 'the queue has no index' },
+    ['show', 'evt_1'],
+    fakeTerminal(),
+  )
+  expect([code, out]).toEqual([
+    1,
+    'There is no dead letter evt_1. Other events cannot be looked up: the queue has no index',
+  ])
+})
+
+test('groups counts dead letters by type and error, and redrive changes those of one group only', async () => {
+  const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
+  const { out, code } = await run(['groups'])
+  expect(out).toMatch(/^GROUP {11}COUNT {2}TYPE {2}LAST FAILED {15}LAST ERROR$/m)
+  expect(out).toMatch(/^[\da-f]{14} {2}2 {6}a\.b {3}\d{4}-.*Z {2}NonRetryableError: the .*database/m)
+  expect(out).not.toContain('\u001b')
+  expect(code).toBe(0)
+  const { groups, counted } = JSON.parse((await run(['groups', '--json'])).out)
+  expect([groups.length, counted, groups[0].count]).toEqual([1, 2, 2])
+  expect((await run(['list', '--group', groups[0].group])).out).toContain('evt_2')
+  expect((await run(['list', '--group', '0'])).out).toBe('No dead letter matches.')
+  expect((await run(['discard', '--group', '0', '--yes'])).out).toBe('0 discarded')
+  repair()
+  expect(await run(['redrive', '--group', groups[0].group, '--yes'])).toMatchObject({
+    out: '2 redriven',
+    code: 0,
+  })
+  await expect.poll(deadIds).toEqual([])
 })
 
 test('redrive runs dead letters again by id, and lists the ids it did not find', async () => {

@@ -27,6 +27,7 @@ export function matchesTarget(filter: TargetFilter, letter: TargetHead): boolean
 type TargetHead = DeadTarget & {
   readonly type: string
   readonly reason?: string | undefined
+  readonly group?: string
   readonly failedAt?: number | undefined
 }
 
@@ -40,7 +41,7 @@ export async function* deadLetterPages(
 ): AsyncGenerator<readonly DeadTarget[]> {
   let after: string | undefined
   for (;;) {
-    const page = await readPage(inbox, after)
+    const page = await readPage(inbox, after, PAGE, filter.group)
     // An empty page is the end, not a short one: inboxes shorten pages whose bodies are large.
     if (page.length === 0) return
     after = page.at(-1)?.cursor
@@ -56,13 +57,15 @@ export async function newestDeadLetter(
   return (await readPage(inbox, undefined, 1))[0]
 }
 
-/** Prefers `browse`, which reads no bodies. */
+/** Prefers `browse`, which reads no bodies. Only `list` can read the letters of one group alone. */
 async function readPage(
   inbox: Pick<Inbox, 'deadLetters' | 'browse' | 'browsing'>,
   after: string | undefined,
   limit = PAGE,
+  group?: string,
 ): Promise<readonly (TargetHead & { readonly cursor: string })[]> {
   const page = { limit, ...(after !== undefined && { after }) }
+  if (group !== undefined) return inbox.deadLetters.list({ ...page, order: 'newest', group })
   if (inbox.browse !== undefined && inbox.browsing?.states.includes('dead')) {
     return inbox.browse({ state: 'dead', ...page })
   }

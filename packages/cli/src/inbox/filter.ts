@@ -3,8 +3,8 @@ import { UsageError } from '../command/usage-error.ts'
 import type { FilterFlags } from './inbox-flags.ts'
 
 /** Returns whether a filter limits the command to some dead letters. */
-export function isFiltered({ namespace, type, error }: FilterFlags): boolean {
-  return namespace !== undefined || type !== undefined || error !== undefined
+export function isFiltered({ namespace, type, error, group }: FilterFlags): boolean {
+  return (namespace ?? type ?? error ?? group) !== undefined
 }
 
 /** Rejects an invalid `--type` pattern, which would silently match nothing. */

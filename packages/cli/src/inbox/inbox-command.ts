@@ -3,11 +3,12 @@ import type { Finish } from '../command/finish.ts'
 import { parseRate } from '../command/pace.ts'
 import { parseCount, parsePath, parsePort, withJson, withOrder } from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { ChangeFlags, InboxFlags, ListFlags, PauseFlags, UiFlags } from './inbox-flags.ts'
+import type { ChangeFlags, GroupsFlags, InboxFlags, ListFlags, PauseFlags, UiFlags } from './inbox-flags.ts'
 import type { OpenInbox } from './open-inbox.ts'
 import { pause, resume } from './pause-and-resume.ts'
-import { list, show, stats } from './read-commands.ts'
+import { groups, list, stats } from './read-commands.ts'
 import { discard, forget, redrive } from './redrive-and-discard.ts'
+import { show } from './show.ts'
 import { ui } from './ui.ts'
 
 /** `open` is a parameter so that tests can use an inbox in memory. */
@@ -26,7 +27,10 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
   )
     .option('--after <cursor>', 'continue after the page that ended with this cursor')
     .action(async (flags: ListFlags) => finish(await list(flags, parts)))
-  withNamespace(add('show', 'Show one dead letter with its body'))
+  add('groups', 'Count dead letters by event type and error, the largest group first')
+    .option('--limit <n>', 'at most this many groups', parseCount, 100)
+    .action(async (flags: GroupsFlags) => finish(await groups(flags, parts)))
+  withNamespace(add('show', 'Show one event: handled and when, or what waits, runs or failed, with its body'))
     .argument('<id>', 'event id')
     .action(async (id: string, flags: InboxFlags) => finish(await show(id, flags, parts)))
   withFilter(add('redrive', 'Run dead letters again, from attempt 1'))
@@ -70,6 +74,7 @@ function withFilter(command: Command): Command {
   return withNamespace(command)
     .option('--type <pattern>', "only events of this type, or of a category: 'order.*'")
     .option('--error <class>', 'only those whose last error has this class, such as TypeError')
+    .option('--group <fingerprint>', 'only those of one group, as inbox groups prints it')
 }
 
 function withPlace(command: Command): Command {
@@ -93,6 +98,8 @@ Exit code 1 if an event was not found, 2 if there is no such file or queue.
 Examples:
   $ ackhook inbox stats --sqlite webhooks.db
   $ ackhook inbox list --redis redis://localhost:6379 --queue webhooks --prefix '{ackhook}'
+  $ ackhook inbox groups --sqlite webhooks.db
+  $ ackhook inbox redrive --group 07c1e5d2a94b38 --sqlite webhooks.db
   $ ackhook inbox show evt_123 --sqlite webhooks.db
   $ ackhook inbox redrive --type 'order.*' --error TypeError --sqlite webhooks.db
   $ ackhook inbox redrive --all --yes --rate 10/s --sqlite webhooks.db

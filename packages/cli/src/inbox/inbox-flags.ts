@@ -29,12 +29,18 @@ export interface UiFlags extends InboxFlags {
 export interface FilterFlags extends InboxFlags {
   readonly type?: string
   readonly error?: string
+  /** Fingerprint of a group, as `inbox groups` prints it. */
+  readonly group?: string
 }
 
 export interface ListFlags extends FilterFlags {
   readonly limit: number
   readonly order: Order
   readonly after?: string
+}
+
+export interface GroupsFlags extends InboxFlags {
+  readonly limit: number
 }
 
 export interface ChangeFlags extends FilterFlags {

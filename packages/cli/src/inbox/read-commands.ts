@@ -1,13 +1,13 @@
-import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type MinuteCount, printable } from '@ackhook/core/spi'
+import type { DeadLetter, DeadLetterGroup, Inbox } from '@ackhook/core'
+import { type MinuteCount, printable, readGroups } from '@ackhook/core/spi'
 import stringWidth from 'fast-string-width'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint, shorten, table } from '../terminal/text.ts'
 import { matchesTarget } from './dead-letter-pages.ts'
 import { checkFilter, isFiltered } from './filter.ts'
-import { findTarget, inNamespace } from './find-targets.ts'
-import type { InboxFlags, ListFlags } from './inbox-flags.ts'
+import type { GroupsFlags, InboxFlags, ListFlags } from './inbox-flags.ts'
 import { describePauses } from './pause-and-resume.ts'
+import { timeOf, toJson } from './show.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const PAGE = 500
@@ -55,6 +55,7 @@ async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Lis
     const page = await inbox.deadLetters.list({
       limit: wanted,
       order,
+      ...(flags.group !== undefined && { group: flags.group }),
       ...(after !== undefined && { after }),
     })
     if (page.length === 0) break
@@ -86,7 +87,7 @@ function rowsOf(letters: readonly Listed[], columns?: number): readonly (readonl
         fit(id, ID_COLUMNS),
         fit(namespace, NAMESPACE_COLUMNS),
         fit(type, TYPE_COLUMNS),
-        new Date(failedAt).toISOString(),
+        timeOf(failedAt),
         String(attempts),
         // The reason moves to an indented line below its row.
         fit(reason, (columns ?? 0) - 4),
@@ -95,39 +96,52 @@ function rowsOf(letters: readonly Listed[], columns?: number): readonly (readonl
   ]
 }
 
-export function show(id: string, flags: InboxFlags, parts: InboxParts): Promise<number> {
+/** Prints the dead letters by the kind of their error, the largest group first. */
+export function groups(flags: GroupsFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
-    const found = await findTarget(id, flags.namespace, inbox)
-    const letter = 'target' in found ? await inbox.deadLetters.get(found.target.key) : undefined
-    if (letter === undefined) {
-      if (flags.json) terminal.out(JSON.stringify({ deadLetter: null }))
-      else if ('refusal' in found) terminal.out(`${printable(id)} is ${found.refusal}`)
-      else terminal.out(`There is no dead letter ${printable(id)}${inNamespace(flags.namespace ?? '')}.`)
-      return EXIT.failed
-    }
-    const body = new TextDecoder().decode(letter.body)
+    const { groups: found, counted, isPartial } = await readGroups(inbox.deadLetters, { limit: flags.limit })
     if (flags.json) {
-      terminal.out(JSON.stringify({ deadLetter: { ...toJson(letter), body } }))
+      terminal.out(
+        JSON.stringify({ groups: found.map(groupToJson), counted, ...(isPartial && { isPartial }) }),
+      )
       return EXIT.ok
     }
-    for (const line of table(partsOf(letter))) terminal.out(line)
-    terminal.out(pretty(body))
+    if (counted === 0) terminal.out('No dead letters.')
+    else for (const line of table(groupRowsOf(found, terminal.columns), terminal.columns)) terminal.out(line)
+    const shown = found.reduce((sum, { count }) => sum + count, 0)
+    if (shown < counted) terminal.err(`${counted - shown} dead letters are in smaller groups: raise --limit`)
+    if (isPartial) terminal.err(`Only the ${counted} newest dead letters were counted.`)
     return EXIT.ok
   })
 }
 
-function partsOf(letter: DeadLetter): readonly (readonly string[])[] {
-  const { namespace, attempts, reason } = letter
+function groupRowsOf(
+  groups: readonly DeadLetterGroup[],
+  columns: number | undefined,
+): readonly (readonly string[])[] {
+  const fit = (text: string, most: number) =>
+    columns === undefined ? printable(text) : shorten(printable(text), Math.max(8, most))
   return [
-    ['id', printable(letter.id)],
-    ['type', printable(letter.type)],
-    ...(namespace === '' ? [] : [['namespace', printable(namespace)]]),
-    ['received', new Date(letter.receivedAt).toISOString()],
-    ['failed', new Date(letter.failedAt).toISOString()],
-    ['attempts', String(attempts)],
-    ['reason', printable(reason)],
+    ['GROUP', 'COUNT', 'TYPE', 'LAST FAILED', 'LAST ERROR'],
+    ...groups.map(({ group, count, type, lastFailedAt, sample }) => [
+      group,
+      String(count),
+      fit(type, TYPE_COLUMNS),
+      timeOf(lastFailedAt),
+      fit(sample.reason, (columns ?? 0) - 4),
+    ]),
   ]
+}
+
+function groupToJson({ firstFailedAt, lastFailedAt, sample, ...group }: DeadLetterGroup): object {
+  const { key: _, ...shown } = sample
+  return {
+    ...group,
+    firstFailedAt: timeOf(firstFailedAt),
+    lastFailedAt: timeOf(lastFailedAt),
+    sample: shown,
+  }
 }
 
 export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
@@ -178,24 +192,4 @@ function describe({ received, handled, deadLettered }: LastHour): string {
   const verdict = growth > 0 ? `the queue grew by ${growth}` : `the queue shrank by ${-growth}`
   const dead = deadLettered === 0 ? '' : `, ${deadLettered} dead-lettered`
   return `${received} received, ${handled} handled${dead}: ${growth === 0 ? 'the queue stayed the same' : verdict}`
-}
-
-function toJson({ key: _, ...letter }: Listed & { readonly body?: Uint8Array }): object {
-  const { body: __, ...fields } = letter
-  return {
-    ...fields,
-    receivedAt: new Date(letter.receivedAt).toISOString(),
-    failedAt: new Date(letter.failedAt).toISOString(),
-  }
-}
-
-/** Indents JSON. The body is untrusted, so control characters other than line ends are escaped. */
-function pretty(body: string): string {
-  let text = body
-  try {
-    text = JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    // A body that is not JSON is shown unchanged.
-  }
-  return text.split('\n').map(printable).join('\n')
 }

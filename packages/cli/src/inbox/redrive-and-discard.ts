@@ -88,8 +88,8 @@ async function extentOf(inbox: Inbox): Promise<readonly [number, number | undefi
 function targetsOf(total: number, isBulk: boolean, flags: ChangeFlags): string {
   const letters = total === 1 ? '1 dead letter' : `${total} dead letters`
   if (!isBulk || !isFiltered(flags)) return letters
-  const { type, error, namespace } = flags
-  const filters = Object.entries({ type, error, namespace }).filter(([, value]) => value !== undefined)
+  const { type, error, group, namespace } = flags
+  const filters = Object.entries({ type, error, group, namespace }).filter(([, value]) => value !== undefined)
   const words = filters.map(([name, value]) => `--${name} ${printable(value ?? '')}`).join(' ')
   return `those of ${letters} that match ${words}`
 }
@@ -121,8 +121,9 @@ function noDeadLetter({ namespace }: DeadTarget): string {
 /** Returns whether the command changes all matching letters instead of those given by id. */
 function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
   checkFilter(flags)
-  const isBulk = flags.all === true || flags.type !== undefined || flags.error !== undefined
-  if (ids.length > 0 === isBulk) throw new UsageError('give event ids, --all, or a filter: --type or --error')
+  const isBulk = flags.all === true || (flags.type ?? flags.error ?? flags.group) !== undefined
+  if (ids.length > 0 === isBulk)
+    throw new UsageError('give event ids, --all, or a filter: --type, --error or --group')
   return isBulk
 }
 
