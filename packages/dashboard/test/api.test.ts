@@ -3,7 +3,7 @@ import { createReceiver, memoryInbox } from '@ackhook/core'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.ts'
-import type { EventPage, EventRow, Here, Overview, Problem } from '../src/protocol/protocol.ts'
+import type { EventPage, EventRow, Finding, Here, Overview, Problem } from '../src/protocol/protocol.ts'
 import { SLASH_SCRIPT } from '../src/security/page-headers.ts'
 import { dead, withLetters } from './with-letters.ts'
 
@@ -132,11 +132,24 @@ describe('dead letters', () => {
     const { events } = await get<EventPage>('api/letters')
     letters.broken = false
     const reply = await post('api/letters/redrive', { keys: [events[0]?.key, 'unknown'] })
-    expect(await reply.json()).toEqual({ changed: 1, missed: 1 })
+    expect(await reply.json()).toMatchObject({ changed: 1, missed: 1 })
     const about = { id: 'evt_2', type: 'conversation.resolved', namespace: '' }
     expect(letters.seen).toContainEqual({ kind: 'redriven', ...about, by: 'anna' })
-    await vi.waitFor(async () => expect(await get(`api/events/${events[0]?.key}`)).toEqual({ state: 'gone' }))
-    expect(await get(`api/events/${events[1]?.key}`)).toEqual({ state: 'dead' })
+    const keys = events.map(({ key }) => key)
+    await vi.waitFor(async () =>
+      expect(await (await post('api/events/states', { keys })).json()).toEqual({
+        states: {
+          [keys[0]!]: {
+            state: 'handled',
+            handledAt: expect.any(Number),
+            rememberedUntil: expect.any(Number),
+          },
+          [keys[1]!]: { state: 'dead', group: expect.stringMatching(/^[\da-f]{14}$/) },
+        },
+      }),
+    )
+    expect(await get(`api/events/${keys[1]}`)).toMatchObject({ state: 'dead' })
+    expect((await post('api/events/states', { keys: 'all' })).status).toBe(400)
   })
 
   it('that match are counted first, then discarded; letters that failed later stay', async () => {
@@ -151,7 +164,7 @@ describe('dead letters', () => {
     const count = await post('api/letters/discard', { matching, dryRun: true })
     expect(await count.json()).toEqual({ changed: 2, missed: 0 })
     const done = await post('api/letters/discard', { matching })
-    expect(await done.json()).toEqual({ changed: 2, missed: 0 })
+    expect(await done.json()).toMatchObject({ changed: 2, missed: 0 })
     const left = (await get<EventPage>('api/letters')).events.map(event => event.id)
     expect(left).toEqual(['evt_4', 'evt_3'])
   })
@@ -381,6 +394,27 @@ describe('a wrong option', () => {
   })
 })
 
+describe('a search', () => {
+  it('tells where an id is, and finds events by a whole value that the page may show', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1', 'evt_2'])
+    const { get, call } = pagesOf({ receiver: letters.receiver })
+    expect(await get('api/find?q=evt_1')).toMatchObject({
+      exact: { state: 'dead' },
+      found: [{ id: 'evt_1', state: 'dead' }],
+      letters: 2,
+    })
+    const byValue = await get<Finding>('api/find?q=CNV_1')
+    expect(byValue.exact.state).toBe('unknown')
+    expect(byValue.found.map(({ id }) => id)).toEqual(['evt_2', 'evt_1'])
+    expect((await get<Finding>('api/find?q=cnv_')).found).toEqual([])
+    expect(JSON.stringify(byValue)).not.toContain('conversation_id')
+    expect((await call('api/find?q=a')).status).toBe(400)
+    const redacting = pagesOf({ receiver: letters.receiver, redact: text => text.replace('cnv_1', '…') })
+    expect((await redacting.get<Finding>('api/find?q=cnv_1')).found).toEqual([])
+  })
+})
+
 describe('filters of dead letters', () => {
   it.each(['order.*x', 'a*', ''])('refuse a type that is not a pattern, %j', async type => {
     const { call, post } = pagesOf({ receiver: withLetters().receiver })
@@ -393,7 +427,7 @@ describe('filters of dead letters', () => {
     await dead(letters, ['evt_1'])
     const { post } = pagesOf({ receiver: letters.receiver })
     const reply = await post('api/letters/discard', { matching: { namespace: 'another' } })
-    expect(await reply.json()).toEqual({ changed: 0, missed: 0 })
+    expect(await reply.json()).toMatchObject({ changed: 0, missed: 0 })
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
@@ -402,8 +436,10 @@ describe('filters of dead letters', () => {
     await dead(letters, ['evt_1'])
     const { get } = pagesOf({ receiver: letters.receiver, redact: () => 'hidden' })
     expect((await get<EventPage>('api/letters?error=NonRetryableError')).events).toEqual([])
+    expect((await get<EventPage>('api/letters?reason=CRM')).events).toEqual([])
+    expect((await get<EventPage>('api/letters?reason=HIDD')).events).toHaveLength(1)
     expect(await get('api/letters/groups')).toMatchObject({
-      groups: [{ error: '', reason: 'hidden', count: 1 }],
+      groups: [{ type: 'conversation.resolved', reason: 'hidden', count: 1, stack: 'hidden' }],
     })
   })
 
@@ -498,7 +534,10 @@ describe('large dead letters', () => {
     const { inbox, held } = endingEarly(letters)
     const keys = (await letters.inbox.deadLetters.list()).map(({ key }) => key)
     const { post } = pagesOf({ inbox })
-    expect(await (await post('api/letters/discard', { keys })).json()).toEqual({ changed: 40, missed: 0 })
+    expect(await (await post('api/letters/discard', { keys })).json()).toMatchObject({
+      changed: 40,
+      missed: 0,
+    })
     expect(held.most).toBeLessThan(8)
   })
 

@@ -109,7 +109,7 @@ describe('dead letters by error', () => {
     const page = await open(`${await serve(letters)}#/letters`, context)
     const group = page.getByRole('region', { name: 'By error' }).getByRole('listitem')
     await vi.waitFor(async () =>
-      expect(await group.innerText()).toMatch(/NonRetryableError: down × 250\s+Redrive 250 …\s+a\.b/),
+      expect(await group.innerText()).toMatch(/NonRetryableError: down\s+× 250\s+a\.b[\s\S]+Redrive 250 …/),
     )
     letters.broken = false
     await group.getByRole('button', { name: 'Redrive 250 …' }).click()
@@ -124,16 +124,52 @@ describe('dead letters by error', () => {
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
   })
 
-  it('are found by the link of their group and by a category of types', async () => {
+  it('are found by the link of their group, by the text of the error, and by a category of types', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'], 'order.paid')
+    letters.failure = 'the disk is full'
     await dead(letters, ['evt_2'], 'user.created')
     const page = await open(`${await serve(letters)}#/letters`)
     await page.getByRole('link', { name: 'NonRetryableError: the CRM refused' }).click()
-    await vi.waitFor(() => expect(page.url()).toContain('error=NonRetryableError'))
+    await vi.waitFor(() => expect(page.url()).toMatch(/group=[\da-f]{14}/))
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_1']))
+    await page.getByLabel('Group').fill('')
+    await page.getByLabel('Group').press('Enter')
+    await page.getByLabel('Error', { exact: true }).fill('DISK is')
+    await page.getByLabel('Error', { exact: true }).press('Enter')
+    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_2']))
     await page.getByLabel('Type', { exact: true }).fill('order.*')
     await page.getByLabel('Type', { exact: true }).press('Enter')
-    await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_1']))
+    await page.getByText('No dead letters match').waitFor()
+  })
+
+  it('are cards that tell what a bad deploy broke, and what became of a redrive, in four clicks', async () => {
+    const letters = withLetters()
+    letters.failure = "Cannot read properties of undefined (reading 'amount')"
+    await dead(
+      letters,
+      Array.from({ length: 80 }, (_, n) => `evt_${n}`),
+      'order.paid',
+    )
+    letters.failure = 'the CRM refused'
+    await dead(letters, ['evt_a', 'evt_b'], 'order.sent')
+    const page = await open(await serve(letters))
+    letters.failure = "Cannot read properties of undefined (reading 'price')"
+    letters.failing = new Set(['evt_7', 'evt_8'])
+    const clicks = [
+      () => page.getByRole('link', { name: /^Dead letters/ }),
+      () => page.getByRole('button', { name: 'Redrive 80 …' }),
+      () => page.getByRole('button', { name: 'Redrive 80 letters' }),
+    ]
+    for (const click of clicks) await click().click()
+    await page.getByText('80 redriven: 78 handled, 2 failed again: same error.').waitFor({ timeout: 30_000 })
+    expect(clicks.length).toBeLessThanOrEqual(4)
+    const card = page.getByRole('region', { name: 'By error' }).getByRole('listitem').first()
+    await vi.waitFor(async () => expect(await card.innerText()).toMatch(/reading 'price'\)\s+× 2/))
+    await card.getByText('Stack', { exact: true }).click()
+    await card.getByText('with-letters.ts').waitFor()
+    await page.getByRole('link', { name: 'Show those that failed' }).click()
+    await vi.waitFor(async () => expect((await texts(page, 'tr.row a')).sort()).toEqual(['evt_7', 'evt_8']))
   })
 })
 
@@ -179,8 +215,8 @@ describe('dead letters', () => {
     letters.broken = false
     await page.getByRole('button', { name: 'Redrive', exact: true }).click()
     await page.getByRole('button', { name: 'Redrive 1 letter' }).click()
-    await page.getByText('Redriven: handled, or no longer in the inbox').waitFor()
-    await page.getByText('evt_1: redriven, and handled, or no longer in the inbox.').waitFor()
+    await page.getByText('Redriven: handled').waitFor()
+    await page.getByText('evt_1: redriven, and handled.').waitFor()
     expect((await letters.receiver.stats()).dead).toBe(0)
     expect(letters.seen.map(one => one.kind)).toContain('redriven')
   })
@@ -336,6 +372,42 @@ describe('dead letters', () => {
     await page.getByRole('link', { name: 'evt_1' }).click()
     await page.getByText('Bodies are hidden.').waitFor()
     expect(await page.getByRole('button', { name: /Redrive|Discard/ }).count()).toBe(0)
+  })
+})
+
+describe('the box', () => {
+  it('tells where an event is by its id, and finds waiting and failed ones by a value, in two steps', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_dead'], 'a.b')
+    letters.broken = false
+    await letters.send('evt_done')
+    await vi.waitFor(() => expect(letters.seen.some(({ kind }) => kind === 'completed')).toBe(true))
+    letters.hold = new Promise(() => {})
+    await letters.send('evt_runs', 'a.b', { conversation_id: 'cnv_7', from: '+49 151 234-5678' })
+    const page = await open(await serve(letters))
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const ask = async (keys: string, text: string) => {
+      await page.keyboard.press(keys)
+      await page.getByRole('searchbox', { name: /^Event id/ }).fill(text)
+      await page.keyboard.press('Enter')
+    }
+    const box = page.getByRole('dialog', { name: 'Find an event' })
+    await ask('/', 'evt_done')
+    await box.getByText(/^evt_done was handled: \d{4}-/).waitFor()
+    await page.keyboard.press('Escape')
+    await ask('Control+k', '0049 151 2345678')
+    await box.getByText('is not the id of an event here').waitFor()
+    await page.keyboard.press('Escape')
+    await ask('/', '+49 151 2345678')
+    await box.getByText('The bodies of handled events are gone').waitFor()
+    expect(await texts(page, 'dialog ul a')).toEqual(['evt_runs'])
+    await page.keyboard.press('Escape')
+    await ask('/', 'cnv_1')
+    await box.getByRole('link', { name: 'evt_dead' }).waitFor()
+    await expectAccessible(page)
+    await box.getByRole('link', { name: 'evt_dead' }).click()
+    await page.getByRole('heading', { name: 'evt_dead' }).waitFor()
+    expect(await box.count()).toBe(0)
   })
 })
 

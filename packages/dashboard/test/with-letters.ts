@@ -20,6 +20,8 @@ export interface Letters {
   /** Sends an event whose handler fails while `broken` is true. */
   send(id: string, type?: string, data?: Record<string, unknown>): Promise<void>
   broken: boolean
+  /** Ids whose handler fails whatever `broken` is. Set: only these fail. */
+  failing: ReadonlySet<string> | undefined
   /** Message of the error that the handler throws. */
   failure: string
   /** Promise that the handler waits for. */
@@ -43,6 +45,7 @@ export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Let
     seen,
     warned,
     broken: true,
+    failing: undefined,
     failure: 'the CRM refused',
     hold: Promise.resolve(),
     async send(id, type = 'conversation.resolved', data = { conversation_id: 'cnv_1' }) {
@@ -51,9 +54,9 @@ export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Let
       expect(reply.status).toBe(202)
     },
   }
-  receiver.on('*', async () => {
+  receiver.on('*', async ({ id }) => {
     await letters.hold
-    if (letters.broken) throw new NonRetryableError(letters.failure)
+    if (letters.failing?.has(id) ?? letters.broken) throw new NonRetryableError(letters.failure)
   })
   return letters
 }

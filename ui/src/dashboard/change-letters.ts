@@ -9,6 +9,7 @@ import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
 import type { EventSelection } from './filters.tsx'
+import { followRedriven } from './follow-redriven.tsx'
 
 export type Change = 'redrive' | 'discard'
 
@@ -55,7 +56,7 @@ export async function changeMatching(
   const which = words.length === 0 ? '' : ' that match'
   const scope = { words, whole: 'No filter is set: these are all dead letters of this inbox.' }
   if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count, scope))) return false
-  return change(action, count, work => eachPage(action, { matching }, work))
+  return change(action, count, work => eachPage(action, { matching }, work), filter.group)
 }
 
 /** Redrives one letter without a summary, because its page shows the result. */
@@ -82,13 +83,20 @@ interface Work {
 }
 
 /** Runs the requests as a task. Always returns true, as some letters may have changed before an error. */
-async function change(action: Change, count: number, work: (parts: Work) => Promise<void>): Promise<boolean> {
+async function change(
+  action: Change,
+  count: number,
+  work: (parts: Work) => Promise<void>,
+  group?: string,
+): Promise<boolean> {
   const sum = { changed: 0, missed: 0 }
+  const changedKeys: string[] = []
   const run = async ({ signal, progress }: TaskControl) => {
     progress(0, count)
     await work({
       signal,
-      report({ changed, missed }) {
+      report({ changed, missed, keys = [] }) {
+        changedKeys.push(...keys)
         sum.changed += changed
         sum.missed += missed
         progress(sum.changed + sum.missed, count)
@@ -97,6 +105,7 @@ async function change(action: Change, count: number, work: (parts: Work) => Prom
     return summary(action, sum)
   }
   await runTask(TITLE[action], run, said => said)
+  if (action === 'redrive' && changedKeys.length > 0) void followRedriven(changedKeys, group)
   return true
 }
 

@@ -6,6 +6,7 @@ import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
 import { EventsPage } from './events-page.tsx'
+import { FindBox, FindButton } from './find-box.tsx'
 import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -16,13 +17,19 @@ export function Dashboard() {
   const overview = useResource(signal => call<Overview>('api/overview', { signal }), EVERY_MS)
   const data = overview.data.value
   return (
-    <Shell brand="dashboard" places={placesOf(data)} foot={data?.role === 'read' ? 'Read only' : undefined}>
+    <Shell
+      brand="dashboard"
+      places={placesOf(data)}
+      tool={<FindButton />}
+      foot={data?.role === 'read' ? 'Read only' : undefined}
+    >
       <Failure error={overview.error.value} retry={overview.reload} isStale={data !== undefined} />
       {data !== undefined || overview.error.value === undefined ? (
         <Page data={data} />
       ) : (
         <h1 class="visually-hidden">Dashboard</h1>
       )}
+      <FindBox />
     </Shell>
   )
 }

@@ -6,7 +6,9 @@ import type { Selection } from '../kit/selection.ts'
 
 const LABELS = {
   type: 'Type',
-  error: 'Error',
+  reason: 'Error',
+  error: 'Class of the error',
+  group: 'Group',
   text: 'Id, type or namespace',
   id: 'Event id',
   namespace: 'Namespace',
@@ -32,7 +34,7 @@ export const selectionHere: ReadonlySignal<EventSelection> = computed(() => {
 export function Filters({
   filters,
 }: {
-  readonly filters: readonly (Browsing['filters'][number] | 'error')[]
+  readonly filters: readonly (Browsing['filters'][number] | 'reason')[]
 }) {
   const { filter } = selectionHere.value
   const offered: readonly Name[] = [...filters, ...(filters.includes('text') ? [] : BY_NAME)]

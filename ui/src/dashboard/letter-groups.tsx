@@ -1,12 +1,12 @@
-import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { GroupPage, LetterGroup, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { GroupList, LetterGroup, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
+import { ErrorCard } from '../kit/error-card.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
-import { changeMatching, isChanging } from './change-letters.ts'
+import { type Change, changeMatching, isChanging } from './change-letters.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview
@@ -17,77 +17,89 @@ interface LetterGroupsProps {
   readonly onChanged: () => void
 }
 
-/** Shows the dead letters by error class, each group with a button. */
+/** Shows a card for each kind of error, with buttons for exactly its letters. */
 export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGroupsProps) {
-  const counted = useSignal(0)
-  const groups = useResource(signal => countGroups(signal, count => (counted.value = count)))
+  const list = useResource(signal => call<GroupList>('api/letters/groups', { signal }))
   useEffect(() => {
-    if (turn > 1) groups.reload()
+    if (turn > 1) list.reload()
   }, [turn])
   // Counts them again: more may have failed since, and the question names their number.
-  const redrive = async ({ error }: LetterGroup) => {
-    const words = [['Error', error === '' ? 'without a class' : error]] as const
-    if (await changeMatching('redrive', { filter: { error }, words }, { failedBy })) onChanged()
+  const change = async (action: Change, { group, reason, type }: LetterGroup) => {
+    const words = [
+      ['Error', inOneLine(reason)],
+      ['Type', type],
+    ] as const
+    if (await changeMatching(action, { filter: { group }, words }, { failedBy })) onChanged()
   }
-  const known = groups.data.value
-  if (known?.length === 0 && groups.error.value === undefined) return null
+  const known = list.data.value
+  if (known?.counted === 0 && list.error.value === undefined) return null
   return (
-    <section class="panel" aria-labelledby="groups">
+    <section class="stack tight" aria-labelledby="groups">
       <h2 id="groups">By error</h2>
-      <Failure error={groups.error.value} retry={groups.reload} isStale={known !== undefined} />
-      {known === undefined && groups.error.value === undefined && (
-        <p class="quiet">Counting … {formatCount(counted.value)}</p>
-      )}
-      <ul class="timeline">
-        {known?.map(group => (
-          <li key={group.error} class="bad">
-            <div class="bar">
-              <span>
-                <Reason group={group} /> × <b>{formatCount(group.count)}</b>
-              </span>
-              {overview.role === 'admin' && (
-                <button
-                  type="button"
-                  class="push"
-                  disabled={isChanging()}
-                  onClick={() => void redrive(group)}
-                >
-                  Redrive {formatCount(group.count)} …
-                </button>
-              )}
-            </div>
-            <div class="small quiet">{group.types.map(type => visible(type)).join(', ')}</div>
+      <Failure error={list.error.value} retry={list.reload} isStale={known !== undefined} />
+      {known === undefined && list.error.value === undefined && <p class="quiet">Counting …</p>}
+      <ul class="cards">
+        {known?.groups.map(group => (
+          <li key={group.group}>
+            <Card
+              group={group}
+              change={overview.role === 'admin' ? action => void change(action, group) : undefined}
+            />
           </li>
         ))}
       </ul>
+      {known !== undefined && <Rest list={known} />}
     </section>
   )
 }
 
-/** Shows a group's error, with a link to its letters if the error has a class. */
-function Reason({ group: { error, reason } }: { readonly group: LetterGroup }) {
-  const text = <span class="mono">{reason === '' ? 'no error text' : inOneLine(reason)}</span>
-  return error === '' ? text : <a href={hrefOf(['letters'], { error })}>{text}</a>
+function Card({
+  group: { group, type, count, firstFailedAt, lastFailedAt, key, id, reason, stack },
+  change,
+}: {
+  readonly group: LetterGroup
+  readonly change: ((action: Change) => void) | undefined
+}) {
+  return (
+    <ErrorCard
+      title={reason === '' ? 'no error text' : inOneLine(reason)}
+      href={hrefOf(['letters'], { group })}
+      count={count}
+      firstAt={firstFailedAt}
+      lastAt={lastFailedAt}
+      stack={stack}
+      actions={
+        change !== undefined && (
+          <>
+            <button type="button" disabled={isChanging()} onClick={() => change('redrive')}>
+              Redrive {formatCount(count)} …
+            </button>
+            <button type="button" class="danger" disabled={isChanging()} onClick={() => change('discard')}>
+              Discard {formatCount(count)} …
+            </button>
+          </>
+        )
+      }
+    >
+      {visible(type)}.{' '}
+      <a href={hrefOf(['letters', key])} title={visible(id)}>
+        Open the last one
+      </a>
+    </ErrorCard>
+  )
 }
 
-/** Adds up all pages, the largest group first. */
-async function countGroups(
-  signal: AbortSignal,
-  counting: (count: number) => void,
-): Promise<readonly LetterGroup[]> {
-  const sums = new Map<string, LetterGroup>()
-  let counted = 0
-  let after: string | undefined
-  do {
-    const page: GroupPage = await call('api/letters/groups', { query: { after }, signal })
-    for (const group of page.groups) {
-      const known = sums.get(group.error)
-      counted += group.count
-      const types = [...new Set([...(known?.types ?? []), ...group.types])]
-      sums.set(group.error, { ...(known ?? group), count: (known?.count ?? 0) + group.count, types })
-    }
-    counting(counted)
-    after = page.next
-  } while (after !== undefined)
-  return [...sums.values()].sort((a, b) => b.count - a.count)
+/** Names what the cards leave out. */
+function Rest({ list: { groups, counted, isPartial } }: { readonly list: GroupList }) {
+  const others = counted - groups.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <>
+      {others > 0 && <p class="small quiet">{formatCount(others)} letters have other errors.</p>}
+      {isPartial && (
+        <p class="small quiet">
+          Only the {formatCount(counted)} newest letters are counted: this inbox has no index for errors.
+        </p>
+      )}
+    </>
+  )
 }

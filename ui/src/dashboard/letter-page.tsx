@@ -144,8 +144,10 @@ const FATE: Readonly<Record<Whereabouts['state'], readonly [Tone, string]>> = {
   pending: ['wait', 'waiting for its attempt'],
   active: ['wait', 'its handlers are running'],
   dead: ['bad', 'failed again'],
+  handled: ['good', 'handled'],
   gone: ['good', 'handled, or no longer in the inbox'],
-  unknown: ['idle', 'no longer a dead letter; this inbox cannot report its state'],
+  unknown: ['idle', 'no longer in the inbox: discarded or forgotten'],
+  unclear: ['idle', 'no longer a dead letter; this inbox cannot report its state'],
 }
 const POLL_MS = 1000
 const RELOAD_MS = 5000

@@ -11,6 +11,7 @@ import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
 import { clearing, type EventSelection, Filters, selectionHere } from './filters.tsx'
+import { BatchOutcome } from './follow-redriven.tsx'
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
@@ -38,7 +39,7 @@ const COLUMNS: readonly Column<EventRow>[] = [
   },
 ]
 
-const FILTERS = ['type', 'error', 'text'] as const
+const FILTERS = ['type', 'reason', 'text'] as const
 const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 
 export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
@@ -63,6 +64,7 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
         <h1>Dead letters</h1>
         <NewLetters count={fresh.count.value} show={paged.reload} />
       </div>
+      <BatchOutcome />
       <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
       {clearing() === undefined && paged.list.value.count > 0 && (
         <LetterGroups

@@ -16,12 +16,14 @@ export interface Place {
 interface ShellProps {
   readonly brand: string
   readonly places: readonly Place[]
+  /** Stands beside the brand, at any width. */
+  readonly tool?: ComponentChildren
   readonly foot?: ComponentChildren
   readonly children: ComponentChildren
 }
 
 /** Shows the navigation beside the page. The focus moves to the page when the place changes. */
-export function Shell({ brand, places, foot, children }: ShellProps) {
+export function Shell({ brand, places, tool, foot, children }: ShellProps) {
   const main = useRef<HTMLElement>(null)
   const here = route.value.parts[0] ?? places[0]?.path ?? ''
   const where = route.value.parts.join('/')
@@ -41,6 +43,7 @@ export function Shell({ brand, places, foot, children }: ShellProps) {
         <div class="brand">
           Ackhook <small>{brand}</small>
         </div>
+        {tool}
         <nav aria-label="Pages">
           <ul class="nav">
             {places.map(({ path, label, count }) => (

@@ -1,10 +1,12 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { ApiProblem, type EventRow, type Role, type Whereabouts } from '../protocol/protocol.ts'
-import { type Change, changeLetters, parseChange } from './change-letters.ts'
+import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
+import { type Change, changeLetters, parseChange, parseKeys } from './change-letters.ts'
+import { find } from './find.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
+import { statesOf, whereaboutsOf } from './whereabouts.ts'
 
 /** The caller, from `authorize`. */
 export interface Caller {
@@ -36,10 +38,16 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())
   api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
   api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
-  api.get('/letters/groups', async c => c.json(await groupLetters(parts, c.req.query('after'))))
+  api.get('/letters/groups', async c => c.json(await groupLetters(parts)))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
   api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
-  api.get(`/events/${KEY}`, async c => c.json(await whereaboutsOf(parts, c.req.param('key'))))
+  api.get(`/events/${KEY}`, async c => c.json(await whereaboutsOf(parts.inbox, c.req.param('key'))))
+  api.get('/find', async c =>
+    c.json(await find(parts, c.req.query('q') ?? '', c.req.query('namespace') ?? '')),
+  )
+  api.post('/events/states', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c =>
+    c.json(await statesOf(parts.inbox, parseKeys(await readJson(c)).keys)),
+  )
   for (const change of ['redrive', 'discard'] as const) {
     api.post(`/letters/${change}`, bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), c =>
       postChange(c, parts, change),
@@ -50,7 +58,7 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
 
 /** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
-  return pathname.match(/\/api(\/(?:overview|letters|events)(?:\/[^/]*)?)$/)?.[1]
+  return pathname.match(/\/api(\/(?:overview|find|letters|events)(?:\/[^/]*)?)$/)?.[1]
 }
 
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
@@ -68,11 +76,13 @@ async function readJson(c: Context<Env>): Promise<unknown> {
 }
 
 function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
-  const { type, error, text, id, namespace, order, after, limit } = c.req.query()
+  const { type, error, reason, group, text, id, namespace, order, after, limit } = c.req.query()
   return {
     state,
     ...(type !== undefined && { type }),
     ...(error !== undefined && { error }),
+    ...(reason !== undefined && { reason }),
+    ...(group !== undefined && { group }),
     ...(text !== undefined && { text }),
     ...(id !== undefined && { id }),
     ...(namespace !== undefined && { namespace }),
@@ -99,18 +109,6 @@ async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow
     ...(stack !== undefined && { stack: redacted(stack) }),
     ...(parts.bodies && { body: redacted(new TextDecoder().decode(letter.body)) }),
   }
-}
-
-async function whereaboutsOf({ inbox }: ResolvedDashboard, key: string): Promise<Whereabouts> {
-  // Looks twice: an event that changes state between two queries is found in neither.
-  for (const _round of [1, 2]) {
-    if ((await inbox.deadLetters.get(key)) !== undefined) return { state: 'dead' }
-    if (inbox.browse === undefined) return { state: 'unknown' }
-    // Includes states that the inbox cannot list: it finds a single event by its key anyway.
-    for (const state of ['pending', 'active'] as const)
-      if ((await inbox.browse({ state, key })).length > 0) return { state }
-  }
-  return { state: 'gone' }
 }
 
 function tooLarge(): Response {

@@ -18,11 +18,13 @@ export async function changeLetters(
   by: string | undefined,
 ): Promise<ChangeReport> {
   if ('keys' in request) {
-    return countChanges(
-      await inLanes(request.keys, async key => {
-        const letter = await parts.inbox.deadLetters.get(key)
-        return letter !== undefined && changeOne(parts, change, letter, by)
-      }),
+    const changes = await inLanes(request.keys, async key => {
+      const letter = await parts.inbox.deadLetters.get(key)
+      return letter !== undefined && changeOne(parts, change, letter, by)
+    })
+    return reportOf(
+      request.keys.filter((_, i) => changes[i]),
+      request.keys.length,
     )
   }
   const { matching, after, dryRun = false } = request
@@ -45,7 +47,7 @@ async function changePage(
   letters: readonly EventRow[],
   by: string | undefined,
 ): Promise<ChangeReport> {
-  let changed = 0
+  const changed: string[] = []
   for (let at = 0; at < letters.length; at += AT_ONCE) {
     const some = letters.slice(at, at + AT_ONCE)
     const keys = new Set(
@@ -57,19 +59,27 @@ async function changePage(
     )
     for (const { key, id, type, namespace } of some)
       if (keys.has(key)) observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
-    changed += keys.size
+    changed.push(...keys)
   }
-  return { changed, missed: letters.length - changed }
+  return reportOf(changed, letters.length)
+}
+
+function reportOf(keys: readonly string[], asked: number): ChangeReport {
+  return { changed: keys.length, missed: asked - keys.length, keys }
+}
+
+/** Validates the body of a request with `keys`. Throws a 400 that names the mistake. */
+export function parseKeys(body: unknown): { readonly keys: readonly string[] } {
+  const { keys } = Object(body) as Partial<Record<string, unknown>>
+  if (Array.isArray(keys) && keys.length <= MAX_KEYS && keys.every(key => typeof key === 'string'))
+    return { keys }
+  throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${MAX_KEYS} keys.`)
 }
 
 /** Validates the body of a request. Throws a 400 that names the mistake. */
 export function parseChange(body: unknown): ChangeRequest {
   const { keys, matching, after, dryRun } = Object(body) as Partial<Record<string, unknown>>
-  if (keys !== undefined) {
-    if (Array.isArray(keys) && keys.length <= MAX_KEYS && keys.every(key => typeof key === 'string'))
-      return { keys }
-    throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${MAX_KEYS} keys.`)
-  }
+  if (keys !== undefined) return parseKeys(body)
   if (typeof matching !== 'object' || matching === null) {
     throw new ApiProblem(
       400,
@@ -97,6 +107,8 @@ export function parseChange(body: unknown): ChangeRequest {
 const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
   type: 'string',
   error: 'string',
+  reason: 'string',
+  group: 'string',
   text: 'string',
   id: 'string',
   namespace: 'string',
@@ -112,11 +124,6 @@ async function changeOne(
   if (!(await inbox.deadLetters[change](key))) return false
   observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
   return true
-}
-
-function countChanges(changes: readonly boolean[]): ChangeReport {
-  const changed = changes.filter(Boolean).length
-  return { changed, missed: changes.length - changed }
 }
 
 /** Letters in memory at a time. */

@@ -1,13 +1,13 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, eventKey, requirePattern } from '@ackhook/core/spi'
-import { errorNameOf, matchesLetter } from '../letters/letter-filter.ts'
+import { type BrowsedEvent, eventKey, groupOf, readGroups, requirePattern } from '@ackhook/core/spi'
+import { matchesLetter } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { shorten } from '../options/shorten.ts'
 import {
   ApiProblem,
   type EventPage,
   type EventRow,
-  type GroupPage,
+  type GroupList,
   type LetterFilter,
   type LetterGroup,
 } from '../protocol/protocol.ts'
@@ -27,7 +27,7 @@ export interface ListQuery extends LetterFilter {
 /** One page of events in a state, with the filters that the inbox can serve. */
 export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
   if (query.type !== undefined) requirePattern('type', query.type)
-  if (query.error !== undefined && query.state !== 'dead')
+  if ((query.error ?? query.reason ?? query.group) !== undefined && query.state !== 'dead')
     throw unsupported('errors of events that may run again')
   if (query.order !== undefined && isFiltered(query))
     throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
@@ -39,17 +39,17 @@ export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Pr
   return { events: rows.map(row => toRow(row, parts)), ...(next !== undefined && { next }) }
 }
 
-function isFiltered({ id, type, error, text, namespace }: ListQuery): boolean {
-  return (id ?? type ?? error ?? text ?? namespace) !== undefined
+function isFiltered({ id, type, error, reason, group, text, namespace }: ListQuery): boolean {
+  return (id ?? type ?? error ?? reason ?? group ?? text ?? namespace) !== undefined
 }
 
 /**
- * Returns whether rows must be scanned: error class and namespace have no index, nor do types in a durable inbox.
+ * Returns whether rows must be scanned: errors and namespaces have no index, nor do types in a durable inbox.
  * Types of pending and active events are left to an index, because there may be a million of them.
  */
-function isScanned({ state, id, type, error, namespace }: ListQuery): boolean {
+function isScanned({ state, id, type, error, reason, group, namespace }: ListQuery): boolean {
   if (id !== undefined) return false
-  return namespace !== undefined || (state === 'dead' && (type ?? error) !== undefined)
+  return namespace !== undefined || (state === 'dead' && (type ?? error ?? reason ?? group) !== undefined)
 }
 
 /** Finds an event by its key; without a namespace, also scans for those with its id in other namespaces. */
@@ -71,10 +71,15 @@ async function findById(parts: ResolvedDashboard, query: ListQuery, id: string):
 /** Scans the events from the newest on. A page may be empty without being the last. */
 async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
   const { limit = MAX_LIMIT, ...wanted } = query
-  const { state, text, type, id } = wanted
+  const { state, text, type, id, group } = wanted
   // The type of letters is compared here, because only some inboxes have an index for it.
   const hasIndex = state !== 'dead' && id === undefined && type !== undefined
-  const indexed = { state, ...(text !== undefined && { text }), ...(hasIndex && { type }) }
+  const indexed = {
+    state,
+    ...(text !== undefined && { text }),
+    ...(hasIndex && { type }),
+    ...(group !== undefined && text === undefined && { group }),
+  }
   const events: EventRow[] = []
   let { after } = query
   for (let scanned = 0; scanned < MAX_SCANNED; ) {
@@ -86,6 +91,7 @@ async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPa
       const shown = toRow(row, parts)
       // An event with this id outside any namespace was found by its key.
       if (!isWanted(wanted, shown) || (id !== undefined && shown.namespace === '')) continue
+      if (group !== undefined && groupOf({ reason: '', ...row }) !== group) continue
       events.push(shown)
       if (events.length >= limit) return { events, next: row.cursor }
     }
@@ -94,38 +100,26 @@ async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPa
 }
 
 /** Compares a filter with what the page shows: it must not tell what `redact` hides. */
-function isWanted({ id, namespace, type, error }: ListQuery, row: EventRow): boolean {
+function isWanted({ id, namespace, type, error, reason = '' }: ListQuery, row: EventRow): boolean {
   if (namespace !== undefined && row.namespace !== namespace) return false
+  if (!(row.reason ?? '').toLowerCase().includes(reason.toLowerCase())) return false
   return (id === undefined || row.id === id) && matchesLetter({ type, error }, row)
 }
 
-/** Counts dead letters by error class, from a cursor on. */
-export async function groupLetters(parts: ResolvedDashboard, start: string | undefined): Promise<GroupPage> {
-  const groups = new Map<string, LetterGroup>()
-  let after = start
-  for (let scanned = 0; scanned < MAX_SCANNED; ) {
-    const rows = await pageOf(parts.inbox, { state: 'dead', after }, MAX_LIMIT)
-    if (rows.length === 0) return { groups: [...groups.values()] }
-    scanned += rows.length
-    after = rows.at(-1)?.cursor
-    for (const row of rows) {
-      const { type, reason = '' } = toRow(row, parts)
-      const error = errorNameOf(reason)
-      const known = groups.get(error) ?? {
-        error,
-        reason: shorten(reason, MAX_GROUP_REASON),
-        count: 0,
-        types: [],
-      }
-      const types = known.types.includes(type) ? known.types : [...known.types, type].slice(0, MAX_TYPES)
-      groups.set(error, { ...known, count: known.count + 1, types })
+/** Counts dead letters by the kind of their error. The groups are those of the errors as they are: only the text is redacted. */
+export async function groupLetters({ inbox, activity, redact }: ResolvedDashboard): Promise<GroupList> {
+  const { groups, counted, isPartial } = await readGroups(inbox.deadLetters)
+  const shown = groups.map(({ sample, type, ...group }): LetterGroup => {
+    const { key, namespace, id, reason, stack = activity?.stackOf(sample) } = sample
+    const redacted = (text: string) => shorten(redact(text, { id, type, namespace }), MAX_REASON)
+    return {
+      ...{ ...group, type, key, namespace, id },
+      reason: redacted(reason),
+      ...(stack !== undefined && { stack: redacted(stack) }),
     }
-  }
-  return { groups: [...groups.values()], ...(after !== undefined && { next: after }) }
+  })
+  return { groups: shown, counted, ...(isPartial && { isPartial }) }
 }
-
-const MAX_GROUP_REASON = 300
-const MAX_TYPES = 20
 
 /** Returns the next cursor. A page of large letters may end early, so only an empty page means the end. */
 async function nextOf(
@@ -157,7 +151,7 @@ export function toRow(event: BrowsedEvent | DeadLetter, { redact }: ResolvedDash
 
 async function pageOf(
   inbox: Inbox,
-  { state, type, text, id, namespace = '', order, after }: ListQuery,
+  { state, type, text, id, group, namespace = '', order, after }: ListQuery,
   limit: number,
 ): Promise<readonly (BrowsedEvent | DeadLetter)[]> {
   const page = { limit, ...(after !== undefined && { after }) }
@@ -166,6 +160,7 @@ async function pageOf(
   // Every inbox can list its dead letters and find one by its key.
   if (state === 'dead' && type === undefined && text === undefined) {
     if (key === undefined) {
+      if (group !== undefined) return inbox.deadLetters.list({ ...page, group })
       // Omits their bodies if the inbox can.
       if (order === undefined && inbox.browse !== undefined && states.includes(state))
         return inbox.browse({ ...page, state })

@@ -1,4 +1,4 @@
-import type { DeadLetterStore } from '@ackhook/core/spi'
+import { type DeadLetterStore, letterGroup } from '@ackhook/core/spi'
 import { expect, it } from 'vitest'
 import { changeLetters, errorNameOf, matchesLetter } from './letter-filter.ts'
 
@@ -23,8 +23,12 @@ it.each([
   [{ error: 'Error' }, false],
   [{ error: '' }, false],
   [{ type: 'order.*', error: 'RangeError' }, false],
+  [{ group: letterGroup({ id: 'evt_2', type: 'order.paid', reason: 'TypeError: no use' }) }, true],
+  [{ group: letterGroup({ id: 'evt_1', type: 'order.sent', reason: 'TypeError: no use' }) }, false],
 ])('whether %j matches an order.paid letter with a TypeError: %j', (filter, expected) => {
-  expect(matchesLetter(filter, { type: 'order.paid', reason: 'TypeError: no use' })).toBe(expected)
+  expect(matchesLetter(filter, { id: 'evt_1', type: 'order.paid', reason: 'TypeError: no use' })).toBe(
+    expected,
+  )
 })
 
 it('changes letters one by one if an inbox cannot change many in one step', async () => {

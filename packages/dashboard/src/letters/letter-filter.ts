@@ -1,5 +1,4 @@
-import type { DeadLetterStore } from '@ackhook/core/spi'
-import { covers } from '@ackhook/core/spi'
+import { covers, type DeadLetterStore, groupOf } from '@ackhook/core/spi'
 
 /** Selects the dead letters that a tool shows or changes. Filters combine. */
 export interface LetterFilter {
@@ -7,6 +6,8 @@ export interface LetterFilter {
   readonly type?: string | undefined
   /** The class of the last error, as {@link errorNameOf} reads it. */
   readonly error?: string | undefined
+  /** The group that the letter is counted in, a fingerprint of `deadLetters.groups`. */
+  readonly group?: string | undefined
 }
 
 /** Returns `TypeError` for `TypeError: x is undefined`. Empty if the reason has no class: a handler may throw a string. */
@@ -15,11 +16,19 @@ export function errorNameOf(reason: string): string {
 }
 
 /** Returns whether a letter matches a filter. */
-export function matchesLetter(
-  { type = '*', error }: LetterFilter,
-  letter: { readonly type: string; readonly reason?: string | undefined },
-): boolean {
-  return covers(type, letter.type) && (error === undefined || errorNameOf(letter.reason ?? '') === error)
+export function matchesLetter({ type = '*', error, group }: LetterFilter, letter: FilteredLetter): boolean {
+  const { reason = '' } = letter
+  if (!covers(type, letter.type)) return false
+  if (error !== undefined && errorNameOf(reason) !== error) return false
+  return group === undefined || groupOf({ ...letter, reason }) === group
+}
+
+/** What a filter compares. */
+export interface FilteredLetter {
+  readonly id: string
+  readonly type: string
+  readonly reason?: string | undefined
+  readonly group?: string
 }
 
 /** Redrives or discards up to a hundred letters. Returns the keys of those that existed and that had room to run. */

@@ -97,7 +97,7 @@ export interface Browsing {
  * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: the filters of {@link LetterFilter}, except
  * `failedBy`; `after` and `limit` (200 at most). Letters also support `order=oldest`, without filters. A filter that the
  * inbox cannot serve is refused, never ignored: `text`, and `type` of `api/events`, unless {@link Browsing} lists them;
- * `error` of `api/events`. A page may be empty without being the last.
+ * `error`, `reason` and `group` of `api/events`. A page may be empty without being the last.
  */
 /** One page. `GET api/letters/{key}` returns a single {@link EventRow} with its body. */
 export interface EventPage {
@@ -127,28 +127,76 @@ export interface EventRow {
   readonly body?: string
 }
 
-/** `GET api/letters/groups`, repeated with `after` while there is a `next`. Add up an error's counts over all pages. */
-export interface GroupPage {
+/** `GET api/letters/groups`: the hundred largest groups, the largest first. */
+export interface GroupList {
   readonly groups: readonly LetterGroup[]
-  readonly next?: string
-}
-
-/** Dead letters whose last errors have the same class. */
-export interface LetterGroup {
-  /** Name of the class. Empty if the errors have none. */
-  readonly error: string
-  /** The newest letter's reason, redacted. */
-  readonly reason: string
-  readonly count: number
-  readonly types: readonly string[]
+  /** Letters counted, also those of groups that are not listed. */
+  readonly counted: number
+  /** Set if older letters were not counted, because the inbox has no index for groups. */
+  readonly isPartial?: true
 }
 
 /**
- * `GET api/events/{key}`: an event's current state. `gone`: handled, discarded or never received. `unknown`: not a dead
- * letter, and the inbox cannot look up other events.
+ * Dead letters of one event type whose last errors have the same class and, apart from ids, numbers, quoted text and
+ * addresses, the same message.
+ */
+export interface LetterGroup {
+  /** For the filter `group`. */
+  readonly group: string
+  readonly type: string
+  readonly count: number
+  readonly firstFailedAt: number
+  readonly lastFailedAt: number
+  /** The letter that failed last: its event, and its error, redacted. */
+  readonly key: string
+  readonly namespace: string
+  readonly id: string
+  readonly reason: string
+  /** Stack of an error of this group, redacted, if the inbox or this process has kept one. */
+  readonly stack?: string
+}
+
+/**
+ * `GET api/events/{key}`: an event's current state. `unknown`: never received, discarded, or no longer remembered. An inbox
+ * that cannot look an event up tells `gone` for handled ones too, or `unclear` if it only knows that there is no dead
+ * letter.
  */
 export interface Whereabouts {
-  readonly state: 'pending' | 'active' | 'dead' | 'gone' | 'unknown'
+  readonly state: 'handled' | 'pending' | 'active' | 'dead' | 'unknown' | 'gone' | 'unclear'
+  /** When it was handled, if the inbox can tell. */
+  readonly handledAt?: number
+  /** Time until which the id of a handled event is remembered. */
+  readonly rememberedUntil?: number
+  /** Group of a dead letter. */
+  readonly group?: string
+}
+
+/** `POST api/events/states` with at most 200 `keys`: where these events are, by key. */
+export interface StatesRequest {
+  readonly keys: readonly string[]
+}
+
+export interface EventStates {
+  readonly states: Readonly<Record<string, Whereabouts>>
+}
+
+/**
+ * `GET api/find?q=…`, with an optional `namespace` for the exact id: where the event with this id is, and the events that
+ * wait or are dead whose id, namespace, or a whole text or number in the body is this. The body of a handled event is gone.
+ */
+export interface Finding {
+  readonly exact: Whereabouts & { readonly key: string }
+  /** At most 50. */
+  readonly found: readonly FoundEvent[]
+  /** Dead letters, and other events, whose bodies were read. */
+  readonly letters: number
+  readonly waiting: number
+  /** Set if there may be more. */
+  readonly isPartial?: true
+}
+
+export interface FoundEvent extends EventRow {
+  readonly state: 'pending' | 'active' | 'dead'
 }
 
 /** `POST api/letters/redrive` and `POST api/letters/discard`: letters by key, or a page of matching letters. */
@@ -162,6 +210,10 @@ export interface LetterFilter {
   readonly type?: string
   /** The class of the last error: `TypeError`. */
   readonly error?: string
+  /** Part of the last error as shown, ignoring case. */
+  readonly reason?: string
+  /** Only letters of this group. */
+  readonly group?: string
   /** Part of the id, type or namespace. */
   readonly text?: string
   readonly id?: string
@@ -176,6 +228,8 @@ export interface ChangeReport {
   readonly changed: number
   /** Letters that existed when the page was read, but could not be changed. */
   readonly missed: number
+  /** Keys of the letters redriven or discarded. Absent with `dryRun`. */
+  readonly keys?: readonly string[]
   /** Present if letters remain. Send it as `after` to continue. */
   readonly next?: string
 }
