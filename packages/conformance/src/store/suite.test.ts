@@ -44,6 +44,28 @@ describe('the suite', () => {
     )
   })
 
+  test('counts no answer as a failure if the store leaves deadlines to the inbox', async () => {
+    const openFailing = () => {
+      const inner = memoryStore()
+      let isDown = false
+      const unlessDown = <T>(call: () => T) => (isDown ? new Promise<never>(() => {}) : call())
+      const store: DedupeStore = {
+        ...inner,
+        claim: (...given) => unlessDown(() => inner.claim(...given)),
+        extend: (...given) => unlessDown(() => inner.extend(...given)),
+        complete: (...given) => unlessDown(() => inner.complete(...given)),
+        release: (...given) => unlessDown(() => inner.release(...given)),
+        forget: (...given) => unlessDown(() => inner.forget(...given)),
+      }
+      const fail = (isFailing: boolean): void => {
+        isDown = isFailing
+      }
+      return { ...both(store), fail }
+    }
+    const all = storeSuite({ open: openFailing, openFailing })
+    for (const { needs, run } of all) if (needs.includes('openFailing')) await run()
+  })
+
   test('fails a store whose claims last for the whole retention', async () => {
     const broken = (store: DedupeStore): DedupeStore => ({
       ...store,

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers'
+import { clearTimeout, setTimeout } from 'node:timers'
 import type { DedupeStore, MaybePromise } from '@ackhook/core'
 import { expectThat } from '../../lib/expect.ts'
 import type { TargetCase } from '../../lib/suite-case.ts'
@@ -21,8 +21,11 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
         release: store => store.release('id', 'mine'),
         forget: store => store.forget('id'),
       }
-      const answers = new Map<string, unknown>()
-      for (const [name, call] of Object.entries(calls)) answers.set(name, await outcomeOf(() => call(first)))
+      const answers = await Promise.all(
+        Object.entries(calls).map(async ([name, call]) => {
+          return [name, await outcomeOf(first, () => call(first))] as const
+        }),
+      )
       // The server may be shared with the next case.
       await fail(false)
       for (const [name, answer] of answers) {
@@ -37,7 +40,7 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
     async run({ first, second, fail }) {
       await first.claim('id', 'mine', lease)
       await fail(true)
-      await outcomeOf(() => first.complete('id', 'mine', done))
+      await outcomeOf(first, () => first.complete('id', 'mine', done))
       await fail(false)
       // The server may apply the completion even though it reported a failure.
       const claim = await once(() => second.claim('id', 'theirs', lease))
@@ -52,13 +55,22 @@ export const failureCases: readonly TargetCase<FailingStoreTarget>[] = [
 ]
 
 const RECOVERY_MS = 10_000
+/** Somewhat longer than the inbox waits. */
+const DEADLINE_MS = 1500
 const FAILED = Symbol('failed')
 
-async function outcomeOf(call: () => unknown): Promise<unknown> {
+/** A call without an answer has failed as well: the inbox puts a deadline on a store that has none of its own. */
+async function outcomeOf({ bounded }: DedupeStore, call: () => unknown): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const deadline = new Promise<unknown>(resolve => {
+    if (bounded !== true) timer = setTimeout(() => resolve(FAILED), DEADLINE_MS)
+  })
   try {
-    return await call()
+    return await Promise.race([call(), deadline])
   } catch {
     return FAILED
+  } finally {
+    clearTimeout(timer)
   }
 }
 
