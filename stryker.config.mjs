@@ -3,10 +3,10 @@ export default {
   testRunner: 'vitest',
   vitest: { configFile: 'vitest.mutation.config.ts', related: false },
   mutate: [
-    'packages/core/src/verify/signature.ts',
+    'packages/core/src/verify/verify-request.ts',
     'packages/core/src/verify/signature-header.ts',
     'packages/core/src/verify/timestamp.ts',
-    'packages/core/src/events/envelope.ts',
+    'packages/core/src/events/decode-event.ts',
   ],
   // Stryker reads tsconfig files with an interface that TypeScript 7 no longer has; Vitest needs none of them.
   tsconfigFile: 'none.json',
