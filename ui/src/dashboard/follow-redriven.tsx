@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { type ReadonlySignal, signal } from '@preact/signals'
 import type { EventStates, Whereabouts } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { hrefOf } from '../kit/route.ts'
@@ -29,6 +29,9 @@ interface Outcome {
 }
 
 const outcome = signal<Outcome | undefined>(undefined)
+const ended = signal(0)
+/** Number of batches that have been followed to their end: what failed again is a dead letter by then. */
+export const endedBatches: ReadonlySignal<number> = ended
 let batch = 0
 
 /** Follows redriven events to their end, and shows what became of them. A later batch takes its place. */
@@ -60,6 +63,7 @@ export async function followRedriven(keys: readonly string[], group: string | un
     }
   }
   show(true)
+  ended.value++
 }
 
 function isWaiting(one: Whereabouts | undefined): boolean {

@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import type { EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable, KeysHint } from '../kit/data-table.tsx'
 import { Loading } from '../kit/elements.tsx'
@@ -11,7 +12,7 @@ import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
 import { clearing, type EventSelection, Filters, selectionHere } from './filters.tsx'
-import { BatchOutcome } from './follow-redriven.tsx'
+import { BatchOutcome, endedBatches } from './follow-redriven.tsx'
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
@@ -56,6 +57,12 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
       if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
     },
   )
+  const ended = endedBatches.value
+  const known = useRef(ended)
+  useEffect(() => {
+    if (known.current !== ended) paged.reload()
+    known.current = ended
+  }, [ended])
   if (overview === undefined) return <Loading />
   const canChange = overview.role === 'admin'
   return (
