@@ -13,7 +13,7 @@ import { currentMajor, findNode } from './lib/find-node.mjs'
 import { FRAMEWORKS } from './lib/frameworks.mjs'
 
 /** Subjects measured only by name. */
-const APART = ['soak']
+const APART = ['soak', 'sql']
 /** Subjects that a whole run also measures on other Node versions. */
 const OTHER_NODES = { majors: [22, 24], subjects: ['verify', 'http'] }
 const FLAGS = {
