@@ -1,5 +1,12 @@
 import { createRequire } from 'node:module'
-import { Kysely, sql as kyselySql, MysqlDialect, PostgresDialect, SqliteDialect } from 'kysely'
+import {
+  CamelCasePlugin,
+  Kysely,
+  sql as kyselySql,
+  MysqlDialect,
+  PostgresDialect,
+  SqliteDialect,
+} from 'kysely'
 
 const load = createRequire(import.meta.url)
 
@@ -139,6 +146,11 @@ const drizzleOn =
     const client = make(address)
     return drizzle(load(`${name}/${driver}`).drizzle(client), () => client.end())
   }
+const drizzleOnPostgresJs = options => address => {
+  const client = load('postgres')(address, { max: 10, ...options })
+  // Without a limit, `end` waits for a connection that was lost.
+  return drizzle(load('drizzle-orm/postgres-js').drizzle(client), () => client.end({ timeout: 1 }))
+}
 const hostOf = address => {
   const { hostname: host, port, pathname, username: user } = new URL(address)
   return { host, port: Number(port), user, database: pathname.slice(1) }
@@ -151,10 +163,8 @@ export const ON_POSTGRES = {
   'postgres.js, oldest': postgresJs('postgres-old'),
   'Drizzle on pg, newest': drizzleOn('node-postgres', pgPool),
   'Drizzle on pg, oldest': drizzleOn('node-postgres', pgPool, 'drizzle-orm-old'),
-  'Drizzle on postgres.js': drizzleOn('postgres-js', address => load('postgres')(address, { max: 10 })),
-  'Drizzle on postgres.js without prepare': drizzleOn('postgres-js', address =>
-    load('postgres')(address, { max: 10, prepare: false }),
-  ),
+  'Drizzle on postgres.js': drizzleOnPostgresJs(),
+  'Drizzle on postgres.js without prepare': drizzleOnPostgresJs({ prepare: false }),
   'Kysely on pg, newest': address => kysely(new PostgresDialect({ pool: heard(pgPool(address)) })),
   'Kysely on pg, oldest': address =>
     kysely(
@@ -168,6 +178,15 @@ export const ON_POSTGRES = {
   'TypeORM on pg, oldest': url => typeorm({ type: 'postgres', url, extra: { max: 10 } }, 'typeorm-old'),
   'Prisma on pg': connectionString =>
     prisma('postgres', new (load('@prisma/adapter-pg').PrismaPg)({ connectionString, max: 10 })),
+}
+
+/** With a plugin that renames columns. */
+export const CAMEL_CASE = {
+  'Kysely on pg, camel case'(address) {
+    const library = kysely(new PostgresDialect({ pool: heard(pgPool(address)) }))
+    return { ...library, db: library.db.withPlugin(new CamelCasePlugin()) }
+  },
+  'postgres.js, camel case': postgresJs('postgres', { transform: load('postgres').camel }),
 }
 
 export const ON_MYSQL = {

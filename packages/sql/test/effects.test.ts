@@ -323,6 +323,26 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     },
   )
 
+  it("does not repeat a handler for an error that is not of this database's transaction", async () => {
+    const others = [
+      { code: '40001' },
+      { code: 1213 },
+      { errno: 1213 },
+      { code: 'SQLITE_BUSY' },
+      new Error('the remote database is locked for maintenance'),
+    ]
+    for (const other of others) {
+      let runs = 0
+      const handler = sqlEffects(open.db).once('of another database', async ({ id }, tx) => {
+        await insert(tx, id)
+        runs++
+        throw other
+      })
+      await expect(handler(event(), contextOf())).rejects.toBe(other)
+      expect(runs).toBe(1)
+    }
+  })
+
   it.runIf(name === 'SQLite')('waits for the file as long as for another transaction', async () => {
     const writer = databases.open(open.address)
     await writer.query('BEGIN IMMEDIATE')

@@ -85,6 +85,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
 
   it('marks are deleted after their retention, and those of dead letters kept as long as the letters', async () => {
     const effects = sqlEffects(open.db, { retention: '30d' })
+    effects.once('any', () => {})
     let fails = true
     const receiver = createReceiver({ secret, logger })
     receiver.on(
@@ -105,6 +106,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
     await open.query(`INSERT INTO ackhook_once VALUES ${old.join(', ')}`)
     const almost = Date.now() - 30 * 86_400_000 + 60_000
     await open.query(`INSERT INTO ackhook_once VALUES ('evt_almost', 'any', '', ${almost})`)
+    await open.query("INSERT INTO ackhook_once VALUES ('evt_other', 'of another service', '', 1)")
     await open.query("UPDATE ackhook_once SET done_at = 1 WHERE event_id = 'evt_letter'")
 
     const stop = await runs(effects, { deadLetters: receiver.deadLetters })
@@ -114,6 +116,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
     expect(await marksOf('evt_letter')).toEqual([expect.closeTo(Date.now(), -5)])
     expect(await marksOf('evt_young')).toHaveLength(1)
     expect(await marksOf('evt_almost')).toHaveLength(1)
+    expect(await marksOf('evt_other')).toEqual([1])
     await receiver.close()
   })
 
@@ -124,7 +127,9 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
       asked++
       return Promise.reject(new Error('the inbox is down'))
     }
-    const stop = await runs(sqlEffects(open.db), { deadLetters: { list } })
+    const effects = sqlEffects(open.db)
+    effects.once('any', () => {})
+    const stop = await runs(effects, { deadLetters: { list } })
     await vi.waitFor(() => expect(asked).toBeGreaterThan(0))
     stop()
     expect(await marksOf('evt_unsure')).toEqual([1])

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { storeSuite } from '@ackhook/conformance/store'
 import { ddl, sqlStore } from '@ackhook/sql'
 import { PGlite } from '@electric-sql/pglite'
@@ -75,6 +76,37 @@ describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
   })
   for (const { id, name: title, run } of cases)
     itUnlessLong(id, ['store.time.exact'])(`${title} (${id})`, run)
+
+  test.runIf(name === 'SQLite')('takes no part in a transaction that the application has open', async () => {
+    const { db, close } = databases.open(address)
+    const store = sqlStore(db)
+    const connection = db as ReturnType<typeof openSqlite>
+    connection.exec('BEGIN')
+    await expect(store.claim('taken', 'a', { leaseMs: 1000, fingerprint: 1 })).rejects.toThrow(
+      'a connection of its own',
+    )
+    connection.exec('ROLLBACK')
+    expect(await store.claim('taken', 'a', { leaseMs: 1000, fingerprint: 1 })).toMatchObject({
+      outcome: 'claimed',
+    })
+    await close()
+  })
+
+  test.runIf(name === 'SQLite')(
+    'waits for a writer in another process as long as a call may take',
+    async () => {
+      const blocker = openSqlite(address)
+      blocker.exec('BEGIN IMMEDIATE')
+      const { first, close } = open(address)
+      const claiming = first.claim('waits', 'a', { leaseMs: 10_000, fingerprint: 1 })
+      // Longer than the repetitions of a statement that an isolation level refused.
+      await setTimeout(1000)
+      blocker.exec('COMMIT')
+      expect(await claiming).toMatchObject({ outcome: 'claimed' })
+      blocker.close()
+      await close()
+    },
+  )
 
   test('runs every case but those of a limited store', () => {
     expect([...new Set(cases.notRun.map(one => one.missing))]).toEqual(['openSmall'])

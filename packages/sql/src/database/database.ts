@@ -108,7 +108,11 @@ export class Database {
     if (this.#queue === undefined) return this.#query(text, params)
     // It would wait for the transaction that waits for it.
     if (this.#isWithin()) return Promise.reject(nested())
-    return this.#queue.run(() => this.#query(text, params))
+    return this.#queue.run(() => {
+      // Ours are over when their turn in the queue is: the statement would be rolled back with the application's.
+      if (this.#library.isTaken?.(this.#object) === true) throw taken()
+      return this.#query(text, params)
+    })
   }
 
   /** Runs `work` in a new transaction. Rejects if the database did not commit it. */
@@ -131,30 +135,59 @@ export class Database {
     return one !== undefined
   }
 
+  /**
+   * Settles once both the library's call and `work` have. A call may reject while `work` still runs, when the connection is
+   * lost or a time limit is over. Then the library hears nothing more of `work`: it would send a ROLLBACK on a connection that
+   * is gone, or in another transaction by now. The error is that of `work`, if it threw one.
+   */
   async #begin<R>(
     work: (tx: object, transaction: OpenTransaction) => Promise<R>,
     settings: TransactionSettings,
   ): Promise<R> {
     const { dialect } = this
-    return this.#library.transaction(
-      this.#object,
-      async tx => {
-        const query =
-          this.#library === custom
-            ? inBytes(customQuery(this.#object as never, tx), dialect)
-            : queryOf(this.#library, tx, dialect)
-        const transaction = { dialect, query }
-        open.set(tx, transaction)
-        try {
-          return await work(tx, transaction)
-        } finally {
-          open.delete(tx)
-        }
-      },
-      settings,
-      dialect,
-    )
+    let isOver = false
+    let end = (): void => {}
+    const over = new Promise<never>((_, reject) => {
+      end = () => reject(new Error('the transaction is over'))
+    })
+    over.catch(() => {})
+    let working: Promise<unknown> | undefined
+    let failure: { readonly error: unknown } | undefined
+    const begun = (tx: object): Promise<R> => {
+      const send =
+        this.#library === custom
+          ? inBytes(customQuery(this.#object as never, tx), dialect)
+          : queryOf(this.#library, tx, dialect)
+      // What is sent on a connection that is being lost may never be answered.
+      const query: Query = (text, params) => (isOver ? over : Promise.race([send(text, params), over]))
+      const transaction = { dialect, query }
+      open.set(tx, transaction)
+      const result = work(tx, transaction).finally(() => open.delete(tx))
+      working = result.catch(error => {
+        failure = { error }
+      })
+      return new Promise<R>((resolve, reject) => {
+        result.then(
+          value => isOver || resolve(value),
+          error => isOver || reject(error),
+        )
+      })
+    }
+    try {
+      return await this.#library.transaction(this.#object, begun, settings, dialect)
+    } catch (error) {
+      isOver = true
+      end()
+      await working
+      throw failure === undefined ? error : (failure as { readonly error: unknown }).error
+    }
   }
+}
+
+function taken(): Error {
+  return new Error(
+    'the application has a transaction open on this connection, which the statement would be part of: give @ackhook/sql a connection of its own',
+  )
 }
 
 function nested(): ConfigurationError {

@@ -268,6 +268,11 @@ export function onOneConnection(run: (text: string) => unknown): TransactionCont
   }
 }
 
+export function isOpenSqlite(connection: object): boolean {
+  const { inTransaction, isTransaction } = connection as Partial<SqliteConnection>
+  return (inTransaction ?? isTransaction) === true
+}
+
 export const sqlite: Library = {
   name: 'better-sqlite3 or node:sqlite',
   is: object => has(object, 'prepare', 'exec'),
@@ -277,10 +282,8 @@ export const sqlite: Library = {
     if (returnsRows(text)) return toResult(statement.all(...params))
     return { rows: [], affected: Number(statement.run(...params).changes) }
   },
-  whyNotOpen(object) {
-    const { inTransaction, isTransaction } = object as SqliteConnection
-    return (inTransaction ?? isTransaction) === true ? undefined : 'a SQLite connection without BEGIN'
-  },
+  whyNotOpen: object => (isOpenSqlite(object) ? undefined : 'a SQLite connection without BEGIN'),
+  isTaken: isOpenSqlite,
   async transaction(root, work) {
     const connection = root as SqliteConnection
     return inTransaction(

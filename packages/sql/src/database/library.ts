@@ -37,6 +37,8 @@ export interface Library {
   poolSize?(root: object): number | undefined
   /** True if it may report a COMMIT that was rolled back. */
   doubtsCommit?(root: object): boolean
+  /** True if the application has a transaction open on the only connection. */
+  isTaken?(root: object): boolean
   /** True if all statements share one connection: then a statement outside waits for an open transaction. */
   sharesConnection?(root: object, dialect: Dialect): boolean
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Dialect, type Isolation, numbered, type Query, returnsRows, toResult } from './dialect.ts'
-import { hear, isOutside, mysql2, onOneConnection, pg, postgresJs } from './drivers.ts'
+import { hear, isOpenSqlite, isOutside, mysql2, onOneConnection, pg, postgresJs } from './drivers.ts'
 import { has, inTransaction, type Library, sizeOfPool } from './library.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
@@ -209,6 +209,7 @@ export const drizzle: Library = {
   },
   takesOptions: true,
   poolSize: root => sizeOfPool((root as Drizzle).$client),
+  isTaken: root => isOpenSqlite((root as Drizzle).$client ?? {}),
   doubtsCommit(root) {
     const { $client } = root as Drizzle
     if ($client === undefined || !postgresJs.is($client)) return false
@@ -219,14 +220,6 @@ export const drizzle: Library = {
 
 function isSynchronous(object: object): boolean {
   return has(object, 'run') && (object as Drizzle).resultKind === 'sync'
-}
-
-function isOpenSqlite(client: object): boolean {
-  const { inTransaction, isTransaction } = client as {
-    readonly inTransaction?: boolean
-    readonly isTransaction?: boolean
-  }
-  return (inTransaction ?? isTransaction) === true
 }
 
 /** As Drizzle's own `sql`, without importing it: a bundler would then look for the package in every application. */

@@ -12,7 +12,8 @@ const STEP_MS = 1000
 const REST_MS = 60_000
 
 /**
- * Deletes marks that are older than the retention, a few at a time. A dead letter may run again at any time, for as long
+ * Deletes marks of this application's handlers that are older than the retention, a few at a time: another application may
+ * keep its own for longer. A dead letter may run again at any time, for as long
  * as it is kept: its marks are set anew when half of the retention has passed, so that they are far from their end
  * whenever and by whomever it is redriven. No mark is deleted before this process has done so for all letters.
  */
@@ -20,6 +21,7 @@ export class MarkKeeper {
   readonly #database: Database
   readonly #retentionMs: number
   readonly #letters: EffectsHost['deadLetters']
+  readonly #handlers: ReadonlySet<string>
   readonly #statements: Statements
   /** Cursor of the last letter that was looked at. */
   #after: string | undefined
@@ -28,9 +30,10 @@ export class MarkKeeper {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
 
-  constructor(database: Database, retentionMs: number, letters: EffectsHost['deadLetters']) {
+  constructor(database: Database, { retentionMs, handlers, letters }: MarkKeeperOptions) {
     this.#database = database
     this.#retentionMs = retentionMs
+    this.#handlers = handlers
     this.#letters = letters
     this.#statements = statementsOf(database.dialect)
   }
@@ -70,7 +73,10 @@ export class MarkKeeper {
       this.#after = undefined
       this.#lookAt = performance.now() + this.#retentionMs / 8
     }
-    const { affected } = await this.#database.query(this.#statements.prune, [this.#retentionMs])
+    const handlers = [...this.#handlers]
+    if (handlers.length === 0) return false
+    const text = this.#statements.prune(handlers.length)
+    const { affected } = await this.#database.query(text, [this.#retentionMs, ...handlers])
     return affected >= BATCH
   }
 
@@ -94,11 +100,19 @@ export class MarkKeeper {
   }
 }
 
+interface MarkKeeperOptions {
+  readonly retentionMs: number
+  /** Names of the handlers whose marks may be deleted. */
+  readonly handlers: ReadonlySet<string>
+  readonly letters: EffectsHost['deadLetters']
+}
+
 interface Statements {
   /** Whether there is any mark of that age, which an index tells. Parameter: milliseconds, as in the others. */
   readonly old: string
   readonly renew: string
-  readonly prune: string
+  /** Further parameters: that many names of handlers. */
+  readonly prune: (handlers: number) => string
 }
 
 function statementsOf(dialect: Dialect): Statements {
@@ -106,16 +120,17 @@ function statementsOf(dialect: Dialect): Statements {
   const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
   const isOld = `done_at <= ${now} - ?${B}`
   const skip = dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
-  const oldest = `${isOld} ORDER BY done_at LIMIT ${BATCH}`
+  const oldest = (handlers: number): string =>
+    `${isOld} AND handler IN (${Array(handlers).fill(`?${T}`).join(', ')}) ORDER BY done_at LIMIT ${BATCH}`
   const key = 'event_id, handler, namespace'
   // TypeORM does not return how many rows of SQLite have changed.
   const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
   return {
     old: `SELECT 1 AS old FROM ackhook_once WHERE ${isOld} LIMIT 1`,
     renew: `UPDATE ackhook_once SET done_at = ${now} WHERE event_id = ?${T} AND namespace = ?${T} AND ${isOld}`,
-    prune:
+    prune: handlers =>
       dialect === 'mysql'
-        ? `DELETE FROM ackhook_once WHERE ${oldest}`
-        : `DELETE FROM ackhook_once WHERE (${key}) IN (SELECT ${key} FROM ackhook_once WHERE ${oldest}${skip})${returned}`,
+        ? `DELETE FROM ackhook_once WHERE ${oldest(handlers)}`
+        : `DELETE FROM ackhook_once WHERE (${key}) IN (SELECT ${key} FROM ackhook_once WHERE ${oldest(handlers)}${skip})${returned}`,
   }
 }

@@ -110,6 +110,14 @@ function taken(name: string): ConfigurationError {
   return new ConfigurationError('name', `'${name}' is taken by another handler, and this one would never run`)
 }
 
+/** What an attempt's error means. */
+interface AttemptState {
+  /** The handler's work has begun. */
+  hasBegun: boolean
+  /** The work has failed in a transaction that is intact: whatever its error says, this database did not ask to repeat it. */
+  isOwnError: boolean
+}
+
 class Effects {
   readonly #database: Database
   readonly #options: ResolvedEffectsOptions
@@ -160,7 +168,11 @@ class Effects {
     await checkAtStart(this.#database, host)
     const { retentionMs } = this.#options
     if (retentionMs === undefined) return () => {}
-    const keeper = new MarkKeeper(this.#database, retentionMs, host.deadLetters)
+    const keeper = new MarkKeeper(this.#database, {
+      retentionMs,
+      handlers: this.#names,
+      letters: host.deadLetters,
+    })
     keeper.start()
     return () => keeper.stop()
   }
@@ -171,14 +183,15 @@ class Effects {
     let repetitions = 0
     for (let round = 0; ; round++) {
       context.signal.throwIfAborted()
+      const attempt: AttemptState = { hasBegun: false, isOwnError: false }
       try {
-        return await this.#runOnce(mark, context, work)
+        return await this.#runOnce(mark, context, work, attempt)
       } catch (error) {
         const isBusy = error instanceof Busy
         // Work that was rolled back is repeated a few times; a wait for another transaction, or for a file, lasts as long as it may.
-        const isWait = isBusy || isLockedFile(error)
-        if (!isWait && !(isTransient(error) && ++repetitions <= MAX_REPETITIONS))
-          throw this.#explained(error, mark)
+        const isWait = isBusy || (!attempt.hasBegun && isLockedFile(error))
+        const mayRepeat = isTransient(error) && !attempt.isOwnError && ++repetitions <= MAX_REPETITIONS
+        if (!isWait && !mayRepeat) throw this.#explained(error, mark)
         if (performance.now() >= until) throw isBusy ? busy(error) : error
         const pauseMs = Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** Math.min(round, 10))
         // An aborted signal ends the pause, and the next round with it.
@@ -191,6 +204,7 @@ class Effects {
     mark: Mark,
     { signal }: HandlerContext,
     work: (tx: object) => unknown,
+    state: AttemptState,
   ): Promise<'ran' | 'done'> {
     const { library, isolation } = this.#options
     const settings = { library, isolation, signal }
@@ -204,11 +218,13 @@ class Effects {
       if (claimed === 'busy') throw new Busy(heldBy(mark))
       if (claimed === 'done') return false
       claimedAt = performance.now()
+      state.hasBegun = true
       try {
         await work(tx)
       } catch (error) {
-        isLeft =
-          !isTransient(error) && (await isOutside(transaction.query, transaction.dialect).catch(() => false))
+        const where = await isOutside(transaction.query, transaction.dialect).catch(() => 'aborted' as const)
+        state.isOwnError = where === false
+        isLeft = where === true && !isTransient(error)
         throw error
       }
       await requireMark(transaction, mark)

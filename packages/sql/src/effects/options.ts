@@ -13,7 +13,7 @@ export interface SqlEffectsOptions {
   readonly wait?: Duration | undefined
   /**
    * How long marks are kept after their handler ran, at least `'7d'`; those of a dead letter, as long as the letter. Longer
-   * than an event may wait, in retries or a pause. Applications that share the tables should agree on it. `false`: for ever.
+   * than an event may wait, in retries or a pause. Only marks of handlers of this object are deleted. `false`: for ever.
    * Default `'90d'`. Needs the receiver's option `effects`, without which no mark is deleted.
    */
   readonly retention?: Duration | false | undefined

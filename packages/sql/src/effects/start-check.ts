@@ -3,6 +3,7 @@ import { isError, withDeadline } from '@ackhook/core/spi'
 import type { Database } from '../database/database.ts'
 import type { Dialect } from '../database/dialect.ts'
 import { checkTable, missingTable } from '../schema/check.ts'
+import { whyForgotten } from '../schema/durability.ts'
 
 const CHECK_MS = 5000
 /** A transaction that nobody can end should not hold its event for longer. */
@@ -20,12 +21,18 @@ export async function checkAtStart(database: Database, { concurrency, logger }: 
       `concurrency is ${concurrency}, and the database pool has ${poolSize} connections: a handler of once needs one while it runs, so that further ones wait, and so does the application. Set concurrency below the size of the pool.`,
     )
   try {
-    const reason = await withDeadline(check(database), { operation: 'the check of sqlEffects', ms: CHECK_MS })
-    if (reason === undefined) return
-    logger.warn(
-      { code: 'sql_transactions_unlimited' },
-      `If a host vanishes, the database keeps its open transactions, and their events wait until it notices: ${reason}.`,
-    )
+    const limit = { operation: 'the check of sqlEffects', ms: CHECK_MS }
+    const { unlimited, forgotten } = await withDeadline(check(database), limit)
+    if (unlimited !== undefined)
+      logger.warn(
+        { code: 'sql_transactions_unlimited' },
+        `If a host vanishes, the database keeps its open transactions, and their events wait until it notices: ${unlimited}.`,
+      )
+    if (forgotten !== undefined)
+      logger.warn(
+        { code: 'sql_may_forget' },
+        `A crash of the database may forget what handlers of once have written, with their marks, while the inbox has recorded the event as handled: ${forgotten}.`,
+      )
   } catch (error) {
     const fix = missingTable(error, database.dialect)
     if (fix !== undefined) throw new AckhookError('store_unavailable', fix, { cause: error })
@@ -36,11 +43,21 @@ export async function checkAtStart(database: Database, { concurrency, logger }: 
   }
 }
 
-async function check(database: Database): Promise<string | undefined> {
+interface Findings {
+  readonly unlimited: string | undefined
+  readonly forgotten: string | undefined
+}
+
+async function check(database: Database): Promise<Findings> {
   await checkTable((text, params) => database.query(text, params), 'ackhook_once')
   await checkTable((text, params) => database.query(text, params), 'ackhook_newest')
+  const { dialect, sharesConnection } = database
+  const forgotten = await whyForgotten(text => database.query(text), dialect, 'ackhook_once')
   // In the same process there is no other host.
-  if (database.sharesConnection) return undefined
+  return { forgotten, unlimited: sharesConnection ? undefined : await whyUnlimited(database) }
+}
+
+async function whyUnlimited(database: Database): Promise<string | undefined> {
   for (const question of QUESTIONS[database.dialect]) {
     // A variable that this server does not have, or may not show: the next question asks without it.
     const result = await database.query(question).catch(() => undefined)

@@ -10,9 +10,9 @@ import {
 } from '@ackhook/core/spi'
 import { Database } from '../database/database.ts'
 import type { Result } from '../database/dialect.ts'
-import { isTransient } from '../database/transient.ts'
+import { isLockedFile, isTransient } from '../database/transient.ts'
 import { checkTable, missingTable } from '../schema/check.ts'
-import { durabilityNotice } from './durability.ts'
+import { whyForgotten } from '../schema/durability.ts'
 import { type ResolvedStoreOptions, resolveStoreOptions, type SqlStoreOptions } from './options.ts'
 import { PRUNE_BATCH, type Statements, statementsOf } from './statements.ts'
 
@@ -21,6 +21,8 @@ const NO_RUNS = { lapses: 0, attempts: 0 }
 /** Calls under way, timed out ones included: beyond that, a database that hangs is asked nothing more. */
 const MAX_UNDER_WAY = 1000
 const PRUNE_EVERY_MS = 1000
+/** A start may have to connect first. */
+const LEAST_START_MS = 2900
 /** How often a lone statement is sent again, where the isolation level makes it fail. */
 const MAX_ATTEMPTS = 10
 
@@ -126,7 +128,7 @@ class SqlStore {
     return {
       isMine: Number(row['mine']) === 1,
       fingerprint: fingerprint === null || fingerprint === undefined ? undefined : Number(fingerprint),
-      leftMs: Number(row['left_ms']),
+      leftMs: Number(row['remaining']),
       lapses: Number(row['lapses']),
       attempts: Number(row['attempts']),
     }
@@ -188,8 +190,10 @@ class SqlStore {
     const { dialect } = this.#database
     await this.#bounded('start', async () => {
       await checkTable((text, params) => this.#send(text, params), 'ackhook_dedupe')
-      const notice = await durabilityNotice(text => this.#send(text, []), dialect)
-      if (notice !== undefined) report(notice)
+      const reason = await whyForgotten(text => this.#send(text, []), dialect, 'ackhook_dedupe')
+      if (reason === undefined) return
+      const message = `A crash of the database may forget ids that sqlStore has recorded: ${reason}. Their events run again when they are redelivered.`
+      report({ code: 'sql_may_forget', message })
     })
   }
 
@@ -197,14 +201,19 @@ class SqlStore {
     return this.#options.prefix + key
   }
 
-  /** Sends a lone statement. A database set to a stricter isolation level may refuse one, and asks for a repetition. */
+  /**
+   * Sends a lone statement. A database set to a stricter isolation level may refuse one, and asks for a repetition. A file of
+   * SQLite that another process writes to is waited for as long as the call may take.
+   */
   async #send(text: string, params: readonly unknown[]): Promise<Result> {
+    const until = performance.now() + this.#options.timeoutMs
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#database.query(text, params)
       } catch (error) {
-        if (attempt >= MAX_ATTEMPTS || !isTransient(error)) throw error
-        await new Promise(resolve => setTimeout(resolve, Math.random() * 4 * attempt))
+        const mayRepeat = isLockedFile(error) ? performance.now() < until : attempt < MAX_ATTEMPTS
+        if (!mayRepeat || !isTransient(error)) throw error
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 4 * Math.min(attempt, MAX_ATTEMPTS)))
       }
     }
   }
@@ -221,7 +230,9 @@ class SqlStore {
       this.#underWay--
     })
     try {
-      const limit = { operation: `sqlStore.${name}`, ms: this.#options.timeoutMs }
+      const { timeoutMs } = this.#options
+      const ms = name === 'start' ? Math.max(timeoutMs, LEAST_START_MS) : timeoutMs
+      const limit = { operation: `sqlStore.${name}`, ms }
       return await withDeadline(result, late === undefined ? limit : { ...limit, late })
     } catch (cause) {
       const fix = missingTable(cause, this.#database.dialect)

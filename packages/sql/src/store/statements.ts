@@ -78,7 +78,7 @@ RETURNING 1 AS done`,
 }
 
 function readOf(now: string, text: string): string {
-  return `SELECT CASE WHEN token = ?${text} THEN 1 ELSE 0 END AS mine, fingerprint, until_ms - ${now} AS left_ms, lapses, attempts FROM ackhook_dedupe WHERE event_key = ?${text}`
+  return `SELECT CASE WHEN token = ?${text} THEN 1 ELSE 0 END AS mine, fingerprint, until_ms - ${now} AS remaining, lapses, attempts FROM ackhook_dedupe WHERE event_key = ?${text}`
 }
 
 /**
