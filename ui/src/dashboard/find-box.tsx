@@ -108,7 +108,18 @@ function Result({ onLeave }: { readonly onLeave: () => void }) {
   return (
     <div class="stack tight" role="status">
       <p class="note">
-        <span class="mono">{visible(q)}</span> <Exact exact={found.exact} own={own} onLeave={onLeave} />
+        <span class="mono">{visible(q)}</span>{' '}
+        {own === undefined && others.length > 0 && found.exact.state === 'unknown' ? (
+          <>is a value of waiting or failed events, and no event's id.</>
+        ) : (
+          <Exact exact={found.exact} own={own} onLeave={onLeave} />
+        )}
+      </p>
+      <p class="small quiet">
+        {others.length === 0 && 'No waiting or failed event has this value. '}
+        The bodies of handled events are gone, so these are found by their id only. Searched:{' '}
+        {formatCount(found.letters)} dead letters, {formatCount(found.waiting)} waiting and running events
+        {found.isPartial ? '; there may be more.' : '.'}
       </p>
       {others.length > 0 && <h3>Waiting and failed events with this value</h3>}
       <ul class="timeline">
@@ -122,12 +133,6 @@ function Result({ onLeave }: { readonly onLeave: () => void }) {
           </li>
         ))}
       </ul>
-      <p class="small quiet">
-        {others.length === 0 && 'No waiting or failed event has this value. '}
-        The bodies of handled events are gone, so these are found by their id only. Searched:{' '}
-        {formatCount(found.letters)} dead letters, {formatCount(found.waiting)} waiting and running events
-        {found.isPartial ? '; there may be more.' : '.'}
-      </p>
     </div>
   )
 }
