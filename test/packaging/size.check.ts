@@ -4,15 +4,16 @@ import { expect, it } from 'vitest'
 import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 
 /** Entry points that only durable inboxes load, each with its own limit. */
-const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2500, push: 3800 }
+const BY_INBOXES: Readonly<Record<string, number>> = { sharing: 2500, push: 3900 }
 
 /** Limits in minified and compressed bytes, for all other entry points together, without dependencies. */
 const BUDGETS: Readonly<Record<string, number>> = {
   // 24,000 after it was made small, without lru-cache and raw-body; 30,000 with fault reports, logs for operators, the
   // limit on bytes in memory, shutdown and health. Added since: leases that are known to hold, bounds on bodies, requests
   // that cannot be read, advice by error code, receivers of an earlier evaluation, pauses and shared slots, which secret
-  // verifies, a report that no delivery arrives, and invalid events as dead letters.
-  '@ackhook/core': 49_000,
+  // verifies, a report that no delivery arrives, invalid events as dead letters, dead letters by the kind of their error, and
+  // where an event is.
+  '@ackhook/core': 51_500,
   '@ackhook/express': 600,
   // With the description of its route for API documents, and options meant for other plugins.
   '@ackhook/fastify': 2700,
@@ -27,7 +28,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
  * iconv-lite, which the package leaves out.
  */
 const WITH_DEPENDENCIES: Readonly<Record<string, number>> = {
-  '@ackhook/core': 60_000,
+  '@ackhook/core': 63_000,
   '@ackhook/fastify': 3700,
 }
 
