@@ -570,6 +570,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     it.each([
       ['at', { entity: 'a', at: 'yesterday' }],
       ['at', { entity: 'a', at: undefined }],
+      ['at', { entity: 'a', at: '2026-01-01T12:00:00' }],
       ['rank', { entity: 'a', at: 1, rank: 1.5 }],
       ['by', { entity: 'a', at: 1, by: 'size' }],
       ['entity', { entity: '', at: 1 }],

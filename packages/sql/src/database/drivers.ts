@@ -43,6 +43,11 @@ async function send(query: Send, text: string): Promise<unknown> {
   return ((await query(text)) as { readonly command?: unknown } | undefined)?.command
 }
 
+/** Also a proxy of one. */
+export function isPgPool(object: object): boolean {
+  return typeof (object as { readonly totalCount?: unknown }).totalCount === 'number'
+}
+
 export const pg: Library = {
   name: 'a pg Pool',
   is: object => has(object, 'query', 'connect') && !has(object, 'execute'),
@@ -50,11 +55,9 @@ export const pg: Library = {
   query: object => async (text, params) =>
     toResult(await (object as PgPool).query(numbered(text), params as unknown[])),
   whyNoRoot: object =>
-    'totalCount' in object
-      ? undefined
-      : 'a single pg client, which cannot hold two transactions: pass a Pool',
+    isPgPool(object) ? undefined : 'a single pg client, which cannot hold two transactions: pass a Pool',
   async whyNotOpen(object, query) {
-    if ('totalCount' in object) return 'a pg Pool'
+    if (isPgPool(object)) return 'a pg Pool'
     const status = (object as PgClient).getTransactionStatus?.()
     if (status === 'E') return 'a transaction in which a statement has failed'
     const isOpen = typeof status === 'string' ? status === 'T' : !(await isOutside(query, 'postgres'))

@@ -1,6 +1,15 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Dialect, type Isolation, numbered, type Query, returnsRows, toResult } from './dialect.ts'
-import { hear, isOpenSqlite, isOutside, mysql2, onOneConnection, pg, postgresJs } from './drivers.ts'
+import {
+  hear,
+  isOpenSqlite,
+  isOutside,
+  isPgPool,
+  mysql2,
+  onOneConnection,
+  pg,
+  postgresJs,
+} from './drivers.ts'
 import { has, inTransaction, type Library, sizeOfPool } from './library.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
@@ -175,7 +184,7 @@ export const drizzle: Library = {
     const { $client, session } = object as Drizzle
     const client = $client ?? session.client ?? {}
     const isSingle =
-      (pg.is(client) && !('totalCount' in client)) ||
+      (pg.is(client) && !isPgPool(client)) ||
       (mysql2.is(client) && !has(client, 'getConnection')) ||
       (postgresJs.is(client) && !has(client, 'reserve'))
     return isSingle

@@ -82,11 +82,16 @@ function valuesOf({ scope = '', entity, at, rank = 0, by = 'time', eventId = '' 
 
 /** Returns microseconds since the epoch: `Date` would drop the last digits of a time such as `…56.123456Z`. */
 function microseconds(at: string | number | Date): number {
-  const ms = typeof at === 'number' ? at : new Date(at).getTime()
+  // Without a zone, each process would read it by its own.
+  const isRead = typeof at !== 'string' || /^\d{4}-\d\d-\d\d$|(?:z|[+-]\d\d:?\d\d)$/i.test(at)
+  const ms = typeof at === 'number' ? at : isRead ? new Date(at).getTime() : Number.NaN
   const [, digits = ''] = typeof at === 'string' ? (/[.,]\d{3}(\d{1,3})/.exec(at) ?? []) : []
   const value = Math.trunc(ms) * 1000 + Number(digits.padEnd(3, '0'))
   if (Number.isSafeInteger(value)) return value
-  throw new ConfigurationError('at', 'must be a time, such as event.created_at; got no time that can be read')
+  throw new ConfigurationError(
+    'at',
+    'must be a time with its zone, such as event.created_at; got no time that can be read',
+  )
 }
 
 const COLUMNS = 'ackhook_newest (scope, entity, state_at, state_rank, event_id)'

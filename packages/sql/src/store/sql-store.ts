@@ -247,7 +247,7 @@ class SqlStore {
     this.#isPruning = true
     this.#prunedAt = performance.now()
     try {
-      const { affected } = await this.#database.query(this.#statements.prune)
+      const { affected } = await this.#bounded('prune', () => this.#database.query(this.#statements.prune))
       // More are waiting: the next claim continues.
       if (affected >= PRUNE_BATCH) this.#prunedAt = Number.NEGATIVE_INFINITY
     } catch {
