@@ -167,6 +167,7 @@ describe.each([
         isSettled = true
       })
       const failed = expect(handling).rejects.toThrow()
+      await vi.waitFor(() => expect(attempt.signal.aborted).toBe(true))
       // Its connection is free before the handler has ended, and its turn after that.
       await vi.waitFor(async () => {
         expect(await sqlEffects(library.db, { wait: '0ms' }).once('late', () => {})(two, contextOf())).toBe(
