@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { storeSuite } from '@ackhook/conformance/store'
@@ -20,6 +21,19 @@ let count = 0
 const event = () => ({ id: `evt_${++count}` })
 /** Cases of the suite that a single library cannot pass or fail differently from its driver, or that take seconds. */
 const LONG = ['store.claim.race', 'store.time.exact', 'store.claim.lapse']
+
+it('tests the oldest and the newest version of each optional peer', () => {
+  const readJson = path => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+  const { peerDependencies } = readJson('../../packages/sql/package.json')
+  const { dependencies } = readJson('package.json')
+  const ranges = Object.entries(peerDependencies).filter(([name]) => !name.startsWith('@ackhook/'))
+  for (const [name, range] of ranges) {
+    const oldest = dependencies[`${name}-old`].split('@').at(-1)
+    const [major, minor] = dependencies[name].split('.').map(Number)
+    const from = Number(oldest.split('.')[0]) === major ? `^${oldest}` : `^${oldest} || ^${major}.0.0`
+    expect([name, range]).toEqual([name, major === 0 ? `>=${oldest} <0.${minor + 1}.0` : from])
+  }
+})
 
 describe.each([
   ['PostgreSQL', onPostgres, ON_POSTGRES],

@@ -91,6 +91,16 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const hooks = createReceiver({ secret, inbox: sqsInbox({ client, queueUrl, deadLetters: false, store: memoryStore() }) })
     await deliver(hooks, signed => toFetchHandler(hooks)(new Request('http://localhost/webhooks', signed)))
     client.destroy()`,
+  sql: `
+    const { default: pg } = await import('pg')
+    const { ddl, sqlEffects } = await import('@ackhook/sql')
+    const pool = new pg.Pool({ connectionString: process.env.POSTGRES })
+    await pool.query('DROP TABLE IF EXISTS ackhook_once, ackhook_newest, ackhook_dedupe;' + ddl('postgres'))
+    const handler = sqlEffects(pool).once('peers', () => {})
+    const context = { namespace: '', signal: new AbortController().signal }
+    const results = [await handler({ id: 'evt_1' }, context), await handler({ id: 'evt_1' }, context)]
+    if (results.join() !== 'ran,done') throw new Error(results.join())
+    await pool.end()`,
   'bullmq on Redis': handles(`{ connection: process.env.REDIS, queue }`),
   'bullmq on PostgreSQL': handles(
     `{ postgres: { connectionString: process.env.POSTGRES, migrate: true }, queue }`,
@@ -111,6 +121,9 @@ describe.each([
   ['redis', { ioredis: '6' }],
   ['sqs', { '@aws-sdk/client-sqs': '3.1018.0' }],
   ['sqs', { '@aws-sdk/client-sqs': '3' }],
+  // The other libraries, and what each of these does, are tested by test:databases, whose versions are those of the ranges.
+  ['sql', { pg: '8.3.3', 'drizzle-orm': '0.36.4', knex: '2.5.1', kysely: '0.27.6' }],
+  ['sql', { pg: '8', 'drizzle-orm': '0.45', knex: '3', kysely: '0.28' }],
   ['bullmq on Redis', { bullmq: '6.7.0', ioredis: '5.3.0' }],
   ['bullmq on Redis', { bullmq: '6', ioredis: '6' }],
   ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
