@@ -31,6 +31,7 @@ const CODE = {
   start: [CORE, 'packages/express/src', 'packages/hono/src', ...subjectOf('start')],
   memory: [`${CORE}/inbox/memory`, ...subjectOf('memory')],
   telemetry: [CORE, ...NOT_MEASURED, 'packages/opentelemetry/src', ...subjectOf('telemetry')],
+  sql: ['packages/sql/src', ...subjectOf('sql')],
   sizing: [CORE, ...NOT_MEASURED, ...INBOXES, ...subjectOf('sizing')],
 }
 export const SUBJECTS = Object.keys(CODE)

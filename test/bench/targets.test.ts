@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { drawHttpChart } from '../../bench/lib/chart.mjs'
 import { ageOf, codeOf, SUBJECTS } from '../../bench/lib/code.mjs'
@@ -77,6 +77,11 @@ it('calls figures old if their code has changed since, or was never committed', 
   expect(asked).not.toContain('packages/hono/src')
   expect(ageOf({ ...fastify, commit: '0123abcd+' }, changedOn(''))).toContain('uncommitted')
   expect(ageOf({ subject: 'http' }, changedOn(''))).toContain('unknown')
+})
+
+it('knows each subject that there is a file for', () => {
+  const files = readdirSync(`${ROOT}bench/subjects`).filter(name => name.endsWith('.mjs'))
+  expect(files.map(name => name.replace('.mjs', '')).sort()).toEqual([...SUBJECTS].sort())
 })
 
 // Git says of a path that does not exist that it has not changed: figures would never become old.
