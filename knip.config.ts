@@ -109,6 +109,8 @@ const config: KnipConfig = {
         '!databases/**',
         '!frameworks/{cloudflare,nextjs,nextjs-dev,nitro,sveltekit,shutdown}/**',
       ],
+      // Its packages are in a folder with its own lock file.
+      ignore: ['databases/**'],
       // For tests that are being written.
       // axe-core is put into a page as text, and the OTLP exporters are imported by a name from a table.
       ignoreDependencies: [

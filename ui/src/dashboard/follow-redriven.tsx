@@ -1,5 +1,9 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
-import type { EventStates, Whereabouts } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type {
+  EventStates,
+  StatesRequest,
+  Whereabouts,
+} from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount } from '../kit/text.ts'
@@ -52,7 +56,7 @@ export async function followRedriven(keys: readonly string[], group: string | un
       for (let at = 0; at < waiting.length && own === batch; at += AT_ONCE) {
         const { states: found } = await call<EventStates>('api/events/states', {
           method: 'POST',
-          body: { keys: waiting.slice(at, at + AT_ONCE) },
+          body: { keys: waiting.slice(at, at + AT_ONCE) } satisfies StatesRequest,
         })
         for (const [key, one] of Object.entries(found)) states.set(key, one)
       }
