@@ -74,6 +74,12 @@ const AROUND: Readonly<Record<string, string>> = {
   receiver: "declare const receiver: import('@ackhook/core').Receiver",
   hooks: "declare const hooks: import('@ackhook/express').ExpressWebhooks<import('@ackhook/core').EventMap>",
   events: "declare const events: import('@ackhook/core').WebhookEvent<string, object>[]",
+  api: 'declare const api: { listEvents(query: object): AsyncIterable<object> }',
+  sent: "declare const sent: import('@ackhook/core').WebhookEvent<string, object>",
+  delivered: "declare const delivered: import('@ackhook/core').WebhookEvent<string, object>",
+  read: "declare const read: import('@ackhook/core').WebhookEvent<string, object>",
+  createHooks:
+    "declare const createHooks: (messages: Map<string, string>, secret: string) => import('@ackhook/core').Receiver",
   AddressInfo: "import type { AddressInfo } from 'node:net'",
   WebhookEvent: "import type { WebhookEvent } from '@ackhook/core'",
 }

@@ -53,6 +53,8 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'DEFAULT_GROUPS',
     'DOCS',
     'GroupCount',
+    'isFromSender',
+    'isProven',
     'KNOWN_TYPES',
     'LeaseTime',
     'MAX_LOOKUPS_WHEN_FULL',
