@@ -241,6 +241,7 @@ export interface LetterGroups {
   readonly isPartial?: true
 }
 
+/** Options of `deadLetters.groups`. */
 export interface GroupOptions {
   /** Maximum number of groups. Default 100. */
   readonly limit?: number | undefined

@@ -110,6 +110,7 @@ export class GroupCount {
   }
 }
 
+/** Groups listed without a `limit`. */
 export const DEFAULT_GROUPS: number = 100
 
 /** The order of groups: by count, then the one that failed last. */

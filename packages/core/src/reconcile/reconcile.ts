@@ -20,6 +20,7 @@ export interface Cursor {
   claim?(ms: number): Promise<boolean> | boolean
 }
 
+/** Options of {@link reconcile}. Durations are strings with a unit, such as `'15m'`. */
 export interface ReconcileOptions {
   /**
    * Lists the events since a time, by their creation, in any order and with repetitions: a list, or an async iterable of
@@ -55,6 +56,7 @@ export interface Reconciled {
   readonly invalid: number
 }
 
+/** A schedule of comparisons, until it is closed or its receiver is. */
 export interface Reconciliation {
   /** Compares now, unless a comparison is under way, and then waits for that one. Rejects with what made it fail. */
   run(): Promise<Reconciled>
