@@ -119,6 +119,31 @@ describe.each([
       await own.close()
     })
 
+    it.runIf(outlives)(
+      'keeps nothing of a handler that goes on after the loss of its connection',
+      async () => {
+        const end =
+          server === 'MariaDB' ? 'KILL CONNECTION_ID()' : 'SELECT pg_terminate_backend(pg_backend_pid())'
+        const own = await connect(address)
+        let loses = true
+        const handler = sqlEffects(own.db).once('goes on', async ({ id }, tx) => {
+          const run = async text => own.runIn(tx, text)
+          await run(insertOf(id))
+          if (!loses) return
+          await run(end).catch(() => {})
+          await sleep(100)
+          await run(insertOf(id)).catch(() => {})
+        })
+        const one = event()
+        await expect(handler(one, context)).rejects.toThrow()
+        expect(await effectsOf(one.id)).toBe(0)
+        loses = false
+        await vi.waitFor(async () => expect(await handler(one, context)).toBe('ran'))
+        expect(await effectsOf(one.id)).toBe(1)
+        await own.close()
+      },
+    )
+
     it.runIf(server !== 'SQLite').each(['read committed', 'repeatable read', 'serializable'])(
       'opens transactions of the level %s',
       async isolation => {

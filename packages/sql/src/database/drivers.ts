@@ -120,6 +120,24 @@ async function whileOurs<R>(isStill: () => boolean, work: () => Promise<R>): Pro
   }
 }
 
+/** The connection as the handler gets it: it refuses the statements that would end the process, or reach another transaction. */
+function refusing<T extends object>(connection: T): T {
+  const check = (): void => {
+    if (isOurs.get(connection)?.() === false) throw new Error('the connection was lost, or given back')
+  }
+  return new Proxy(connection, {
+    apply(target, self, args: readonly unknown[]) {
+      // A statement, and not a helper such as sql(values).
+      if (Array.isArray((args[0] as { readonly raw?: unknown } | undefined)?.raw)) check()
+      return Reflect.apply(target as never, self, args)
+    },
+    get(target, name, receiver) {
+      if (name === 'unsafe' || name === 'file') check()
+      return Reflect.get(target, name, receiver)
+    },
+  })
+}
+
 export const postgresJs: Library = {
   name: 'postgres.js',
   is: object => typeof object === 'function' && has(object, 'unsafe'),
@@ -138,9 +156,11 @@ export const postgresJs: Library = {
   // Not `begin`: behind PgBouncer its COMMIT, a prepared statement, can fail, be repeated and roll back in silence.
   async transaction(root, work, { isolation }) {
     const connection = await (root as PostgresJs).reserve()
+    const tx = refusing(connection)
     const onexecute = (handle: ConnectionHandle): true => {
       const { reserved } = handle
       isOurs.set(connection, () => handle.reserved === reserved)
+      isOurs.set(tx, () => handle.reserved === reserved)
       return true
     }
     let ended: Promise<unknown> | undefined
@@ -148,7 +168,7 @@ export const postgresJs: Library = {
       ended ??= sendTo(connection, 'ROLLBACK')
       return ended
     }
-    return inTransaction(() => work(connection), {
+    return inTransaction(() => work(tx), {
       begin: () => connection.unsafe(beginOf(isolation), [], { onexecute }),
       commit: async () => requireCommit(await sendTo(connection, 'COMMIT')),
       rollback,

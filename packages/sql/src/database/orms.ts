@@ -211,10 +211,17 @@ export const drizzle: Library = {
     // An empty object would become a statement without an end.
     const config = { ...(isolation !== undefined && { isolationLevel: isolation }), ...library }
     const options = Object.keys(config).length > 0 ? config : undefined
-    return db.transaction(tx => {
-      hear((tx as Drizzle).session.client)
+    let isOver = false
+    const call = db.transaction(tx => {
+      const { client } = (tx as Drizzle).session
+      hear(client)
+      if (client !== undefined && postgresJs.is(client)) refuseWhen(() => isOver, client as never)
       return work(tx)
     }, options)
+    call.catch(() => {
+      isOver = true
+    })
+    return call
   },
   takesOptions: true,
   poolSize: root => sizeOfPool((root as Drizzle).$client),
@@ -225,6 +232,19 @@ export const drizzle: Library = {
     return ($client as { readonly options?: { readonly prepare?: boolean } }).options?.prepare !== false
   },
   sharesConnection: (_, dialect) => dialect === 'sqlite',
+}
+
+/**
+ * Refuses the statements of a postgres.js transaction that has ended: on a connection that is lost they would throw where
+ * nobody can catch it, or run in the transaction of whoever has the connection by then.
+ */
+function refuseWhen(isOver: () => boolean, client: { unsafe(...args: unknown[]): unknown }): void {
+  const { unsafe } = client
+  client.unsafe = (...args) => {
+    if (!isOver()) return unsafe.apply(client, args)
+    const refused = Promise.reject(new Error('the transaction has ended'))
+    return Object.assign(refused, { values: () => refused })
+  }
 }
 
 function isSynchronous(object: object): boolean {
