@@ -217,6 +217,7 @@ class Effects {
       const claimed = await claimMark(transaction, mark, { isFirst: true })
       if (claimed === 'busy') throw new Busy(heldBy(mark))
       if (claimed === 'done') return false
+      signal.throwIfAborted()
       claimedAt = performance.now()
       state.hasBegun = true
       try {
@@ -232,11 +233,12 @@ class Effects {
       signal.throwIfAborted()
       return true
     }
-    const hasRun = await this.#database.transaction(attempt, settings).catch(async error => {
+    const running = this.#database.transaction(attempt, settings).catch(async error => {
       // The mark of a handler that failed would keep its next attempt from running.
       if (isLeft) await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
       throw error
     })
+    const hasRun = await untilAborted(running, signal, () => !state.hasBegun)
     if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
     return hasRun ? 'ran' : 'done'
   }
@@ -309,4 +311,18 @@ export async function onceIn(
   })
   if (claimed === 'busy') throw busy(new Busy(heldBy(mark)))
   return claimed === 'claimed'
+}
+
+/**
+ * Rejects once `signal` is aborted while the attempt waits, for a connection or for a network that swallows its statements:
+ * what comes after that is rolled back, and its work never begins.
+ */
+function untilAborted<R>(running: Promise<R>, signal: AbortSignal, isWaiting: () => boolean): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      if (isWaiting()) reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    running.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)
+  })
 }
