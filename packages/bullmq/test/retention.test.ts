@@ -81,7 +81,7 @@ test.concurrent('an id remembered on Redis takes at most 300 bytes, under the pr
     await inbox.accept(delivery)
     const key = `{tagged}:${queue}:e-${delivery.key}`
     await until(async () => (await client.hget(key, 'token')) !== null)
-    expect(await client.hkeys(key)).toEqual(['token', 'fingerprint'])
+    expect(await client.hkeys(key)).toEqual(['token', 'fingerprint', 'at'])
     // Redis also has an entry of about 40 bytes for the time to live.
     expect(await client.memory('USAGE', key)).toBeLessThan(260)
     const left = Number(await client.pttl(key))
