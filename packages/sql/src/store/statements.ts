@@ -7,7 +7,10 @@ import { NOW } from '../schema/ddl.ts'
 
 export interface Statements {
   readonly claim: string
-  /** For MySQL only, whose upsert does not tell whether it has changed a row: a claim of a key without a row. */
+  /**
+   * A claim of a key without a row, as nearly all are; empty on SQLite, where it saves nothing. The upsert takes PostgreSQL as
+   * long to plan as this takes in all, and MySQL's does not tell whether it has changed a row.
+   */
   readonly insert: string
   readonly read: string
   readonly extend: string
@@ -52,7 +55,11 @@ function standard(dialect: 'postgres' | 'sqlite'): Statements {
   const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
   const uncounted = 'excluded.expires_ms = excluded.until_ms'
   return {
-    insert: '',
+    // Parameters as those of the claim.
+    insert:
+      dialect === 'postgres'
+        ? `INSERT INTO ackhook_dedupe ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0) ON CONFLICT DO NOTHING RETURNING 1 AS done`
+        : '',
     // Parameters: key, token, lease, lease and count.
     claim: `INSERT INTO ackhook_dedupe AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0)
 ON CONFLICT (event_key) DO UPDATE SET
