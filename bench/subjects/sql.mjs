@@ -48,7 +48,7 @@ const nextId = () => `evt_${String(number++).padStart(18, '0')}`
 function oncePairs(pool) {
   const insert = (tx, id) => tx.query('INSERT INTO effects VALUES ($1)', [id])
   const handler = sqlEffects(pool).once('bench', ({ id }, tx) => insert(tx, id))
-  const context = { namespace: '', signal: new AbortController().signal }
+  const contextOf = () => ({ namespace: '', signal: new AbortController().signal })
   return {
     async 'bare transaction'() {
       const client = await pool.connect()
@@ -57,7 +57,7 @@ function oncePairs(pool) {
       await client.query('COMMIT')
       client.release()
     },
-    once: () => handler({ id: nextId() }, context),
+    once: () => handler({ id: nextId() }, contextOf()),
   }
 }
 
