@@ -78,6 +78,8 @@ export class EventsInMemory {
   #isDraining = false
   /** Ids of acknowledged events that the drain gave up on. */
   readonly #lost: string[] = []
+  /** Acknowledged events that were unfinished at the end of the drain: lost, unless `onDeadLetter` is about to take them. */
+  readonly #cut = new Set<Entry>()
   /** Host that freezes acknowledged events; cleared once the warning is logged. */
   #freezingHost: string | undefined
   /** Called when no entry is left. */
@@ -277,8 +279,11 @@ export class EventsInMemory {
   /** Applies the worker's decision about an attempt. */
   #apply(result: Ended, entry: Entry): void {
     entry.attempt = undefined
-    // Lost to another process, or released by the drain: the result no longer counts.
-    if (entry.phase !== 'held') return
+    // Lost to another process, or released by the drain: the result no longer counts, unless `onDeadLetter` took the event.
+    if (entry.phase !== 'held') {
+      if (result.outcome === 'dead' && result.notified) this.#cut.delete(entry)
+      return
+    }
     if (result.outcome === 'not_begun') {
       this.#giveBack(entry)
       return
@@ -454,19 +459,23 @@ export class EventsInMemory {
     for (const entry of this.#entries.values())
       if (entry.retryTimer !== undefined) this.#scheduler.enqueue(entry)
     await this.#idleWithin(timeoutMs)
+    // An attempt that ended at the deadline counts: its result is applied in this turn.
+    if (this.#entries.size > 0) await new Promise<void>(resolve => platform.afterReplies(resolve))
     this.#leases?.stop()
     // An event that is only being recorded as handled is neither lost nor released.
     const left = [...this.#entries.values()].filter(entry => entry.phase !== 'completing')
-    for (const { acknowledged, delivery } of left) if (acknowledged) this.#lost.push(delivery.id)
-    if (this.#lost.length > 0)
+    const cut = left.filter(({ acknowledged }) => acknowledged)
+    const lost = [...this.#lost, ...cut.map(({ delivery }) => delivery.id)]
+    for (const entry of cut) this.#cut.add(entry)
+    if (lost.length > 0)
       this.#policy.logger.error(
-        { code: 'events_lost', events: this.#lost },
-        `The drain ended before these events were handled: ${namesOf(this.#lost)}.`,
+        { code: 'events_lost', events: lost },
+        `The drain ended before these events were handled: ${namesOf(lost)}.`,
       )
     this.stopWatchingExit()
     await Promise.all(left.map(entry => this.#withdraw(entry, ABORT.drained())))
     await this.#idleWithin(LAST_RECORDS_MS)
-    return { lost: this.#lost.length }
+    return { lost: this.#lost.length + this.#cut.size }
   }
 
   async #idleWithin(ms: number): Promise<void> {
