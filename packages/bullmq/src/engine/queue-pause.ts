@@ -13,6 +13,8 @@ export interface PauseRecord {
   /** Returns BullMQ's flag and the record, each if there is one. */
   read(): Promise<readonly [flag: unknown, record: unknown]>
   write(record: string): Promise<unknown>
+  /** Writes a record unless there is one. */
+  add(record: string): Promise<unknown>
   forget(): Promise<unknown>
 }
 
@@ -62,7 +64,8 @@ export class PauseSwitch {
     const { pause } = readPause(flag, record)
     // A tool may have read-only access.
     if (pause !== undefined && record === null)
-      await this.#record.write(`seen ${pause.since}`).catch(() => {})
+      // Not in the place of the record of an own pause, which may come between the two.
+      await this.#record.add(`seen ${pause.since}`).catch(() => {})
     return pause
   }
 }

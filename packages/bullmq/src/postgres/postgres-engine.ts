@@ -40,6 +40,7 @@ import { PostgresBoard } from './postgres-board.ts'
 import { findJob, listJobs } from './postgres-job-list.ts'
 import {
   ACCEPT,
+  ADD_PAUSE,
   COUNT_UNFINISHED,
   DISCARD,
   EXTEND_LOCKS,
@@ -170,6 +171,7 @@ class PostgresEngine implements QueueEngine {
         return [rows[0]?.['paused'], rows[0]?.['record']]
       },
       write: record => this.#queries.query(RECORD_PAUSE, [queue, record]),
+      add: record => this.#queries.query(ADD_PAUSE, [queue, record]),
       forget: () => this.#queries.query(FORGET_PAUSE, [queue]),
     })
     if (migrates(connection)) this.migrating = new Promise(resolve => this.#pool.on('connect', resolve))

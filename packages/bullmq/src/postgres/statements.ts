@@ -28,6 +28,10 @@ export const RECORD_PAUSE: string = `
 INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', $2)
 ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 
+/** $1 queue, $2 record. */
+export const ADD_PAUSE: string = `
+INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', $2) ON CONFLICT (queue, field) DO NOTHING`
+
 /** $1 queue. */
 export const FORGET_PAUSE: string = `DELETE FROM meta WHERE queue = $1 AND field = '${PAUSE_FIELD}'`
 

@@ -141,6 +141,7 @@ class RedisEngine implements QueueEngine {
     this.#pause = new PauseSwitch(this.#queue, {
       read: () => this.#client['hmget'](meta, 'paused', PAUSE_FIELD),
       write: record => this.#client['hset'](meta, PAUSE_FIELD, record),
+      add: record => this.#client['hsetnx'](meta, PAUSE_FIELD, record),
       forget: () => this.#client['hdel'](meta, PAUSE_FIELD),
     })
   }
