@@ -165,3 +165,6 @@ export async function onSqlite(): Promise<Databases> {
     },
   }
 }
+
+/** Servers by name, each with what starts it. */
+export const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }

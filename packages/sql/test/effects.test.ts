@@ -5,10 +5,9 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Databases, type OpenDatabase, onMariadb, onPostgres, onSqlite } from './databases.ts'
+import { type Databases, type OpenDatabase, SERVERS } from './databases.ts'
 import { contextOf, insertOf } from './handling.ts'
 
-const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
 const context = contextOf()
 let events = 0
 const event = () => ({ id: `evt_${++events}` })

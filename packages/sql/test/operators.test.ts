@@ -2,10 +2,9 @@ import { createReceiver, type EffectsHost, type MaybePromise, NonRetryableError 
 import { sqlEffects } from '@ackhook/sql'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Databases, type OpenDatabase, onMariadb, onPostgres, onSqlite } from './databases.ts'
+import { type Databases, type OpenDatabase, SERVERS } from './databases.ts'
 import { contextOf, quoted } from './handling.ts'
 
-const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
 const secret = 'only-for-trying-it-out'
 const logger = { info() {}, warn() {}, error() {} }
 

@@ -5,9 +5,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startHoldingProxy } from '../../../test/support/holding-proxy.ts'
 import { itUnlessLong } from '../../../test/support/in-full.ts'
-import { type Databases, onMariadb, onPostgres, onSqlite, openSqlite } from './databases.ts'
-
-const SERVERS = { PostgreSQL: onPostgres, MariaDB: onMariadb, SQLite: onSqlite }
+import { type Databases, openSqlite, SERVERS } from './databases.ts'
 
 describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
   let databases: Databases

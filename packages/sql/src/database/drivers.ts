@@ -159,8 +159,9 @@ export const postgresJs: Library = {
     const tx = refusing(connection)
     const onexecute = (handle: ConnectionHandle): true => {
       const { reserved } = handle
-      isOurs.set(connection, () => handle.reserved === reserved)
-      isOurs.set(tx, () => handle.reserved === reserved)
+      const isStill = (): boolean => handle.reserved === reserved
+      isOurs.set(connection, isStill)
+      isOurs.set(tx, isStill)
       return true
     }
     let ended: Promise<unknown> | undefined

@@ -120,3 +120,18 @@ export class RolledBack extends Error {
 export function requireCommit(command: unknown): void {
   if (command !== 'COMMIT') throw new RolledBack(`COMMIT was answered with ${String(command)}`)
 }
+
+/** Settles like `work`, or rejects when the signal is aborted while `mayReject`: by default, at any time. */
+export function untilAborted<R>(
+  work: Promise<R>,
+  signal: AbortSignal,
+  mayReject = (): boolean => true,
+): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      if (mayReject()) reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    work.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)
+  })
+}

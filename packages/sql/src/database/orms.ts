@@ -10,7 +10,7 @@ import {
   pg,
   postgresJs,
 } from './drivers.ts'
-import { has, inTransaction, type Library, sizeOfPool } from './library.ts'
+import { has, inTransaction, type Library, sizeOfPool, untilAborted } from './library.ts'
 
 // ORMs and query builders: their own transaction call opens the transaction, so that `tx` is theirs. Members that are not
 // public are read in this file only; the matrix of test/databases fails when they change.
@@ -44,7 +44,7 @@ export const prisma: Library = {
     has(object, '$connect') ? 'a Prisma client: pass the argument of $transaction(tx => …)' : undefined,
   transaction: (root, work, { isolation, library, signal }) =>
     (root as Prisma).$transaction(tx => untilAborted(work(tx), signal), {
-      // By default, Prisma waits 2 seconds for a connection, and ends a transaction after 5. The receiver's handlerTimeout
+      // Then Prisma ends the transaction, and refuses its statements. By default, Prisma waits 2 seconds for a connection, and ends a transaction after 5. The receiver's handlerTimeout
       // bounds both, by the signal.
       maxWait: LONGEST_MS,
       timeout: LONGEST_MS,
@@ -56,20 +56,6 @@ export const prisma: Library = {
 
 /** Longest `handlerTimeout`. */
 const LONGEST_MS = 86_400_000
-
-/** Settles like `work`, or rejects when the signal is aborted: Prisma then ends the transaction, and refuses its statements. */
-async function untilAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
-  let abort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-  })
-  signal.addEventListener('abort', abort)
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}
 
 /** `'read committed'` becomes `'ReadCommitted'`. */
 function capitalized(isolation: Isolation): string {

@@ -9,7 +9,7 @@ import {
 import { isError } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
 import { isOutside } from '../database/drivers.ts'
-import { RolledBack } from '../database/library.ts'
+import { RolledBack, untilAborted } from '../database/library.ts'
 import { isLockedFile, isTransient } from '../database/transient.ts'
 import type { TxOf } from '../database/tx-of.ts'
 import { withTables } from '../schema/check.ts'
@@ -238,6 +238,7 @@ class Effects {
       if (isLeft) await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
       throw error
     })
+    // What an attempt waits for may come after it has ended, and is then rolled back: its work never begins.
     const hasRun = await untilAborted(running, signal, () => !state.hasBegun)
     if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
     return hasRun ? 'ran' : 'done'
@@ -311,18 +312,4 @@ export async function onceIn(
   })
   if (claimed === 'busy') throw busy(new Busy(heldBy(mark)))
   return claimed === 'claimed'
-}
-
-/**
- * Rejects once `signal` is aborted while the attempt waits, for a connection or for a network that swallows its statements:
- * what comes after that is rolled back, and its work never begins.
- */
-function untilAborted<R>(running: Promise<R>, signal: AbortSignal, isWaiting: () => boolean): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      if (isWaiting()) reject(signal.reason)
-    }
-    signal.addEventListener('abort', abort, { once: true })
-    running.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)
-  })
 }

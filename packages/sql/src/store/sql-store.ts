@@ -110,10 +110,7 @@ class SqlStore {
   async #take(key: string, token: string, lease: number, total: number): Promise<Runs | undefined> {
     const { claim, insert } = this.#statements
     const values = [key, token, lease, total]
-    if (insert !== '') {
-      const { rows, affected } = await this.#send(insert, values)
-      if (rows.length === 1 || affected === 1) return NO_RUNS
-    }
+    if (insert !== '' && (await this.#send(insert, values)).affected === 1) return NO_RUNS
     if (this.#database.dialect !== 'mysql') {
       const [row] = (await this.#send(claim, values)).rows
       return row && { lapses: Number(row['lapses']), attempts: Number(row['attempts']) }
