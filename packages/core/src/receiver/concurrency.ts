@@ -44,9 +44,10 @@ export function resolveConcurrency(
     )
   refuseUnknownNames(option, NAMES, 'concurrency', '{ total: 16, perType: 4 }')
   refuseNull(option, 'concurrency')
-  const resolved = plain('concurrency.total', option.total, inbox)
-  const limit = limitOf(option, resolved.concurrency)
-  if (limit === undefined) return resolved
+  const total = plain('concurrency.total', option.total, inbox)
+  const { concurrency } = total
+  const limit = limitOf(option, concurrency)
+  if (limit === undefined) return total
   if (inbox.sharesSlots !== true)
     throw new ConfigurationError(
       `concurrency.${limit.name}`,
@@ -55,7 +56,7 @@ export function resolveConcurrency(
     )
   const { groupBy, value } = limit
   const by = typeof groupBy === 'string' ? groupBy : 'function'
-  return { ...resolved, groups: { by, limit: value }, groupBy }
+  return { concurrency, groups: { by, limit: value }, groupBy }
 }
 
 function plain(name: string, value: number | undefined, inbox: Inbox): Concurrency {

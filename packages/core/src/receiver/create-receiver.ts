@@ -52,8 +52,10 @@ export function createReceiver<
   const wraps: WrapProcess[] = []
   const observers = new Observers(resolved.observe, resolved.logger)
   const { expected, inbox, logger } = resolved
-  const silence = new Silence({ expected, inbox, clock: guardClock(resolved.clock), logger, observers })
-  const { lifecycle, handle, ingest } = connect(resolved, { handlers, observers, wraps, silence })
+  // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
+  const clock = guardClock(resolved.clock)
+  const silence = new Silence({ expected, inbox, clock, logger, observers })
+  const { lifecycle, handle, ingest } = connect(resolved, { clock, handlers, observers, wraps, silence })
   const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -105,6 +107,7 @@ const NO_LOOKUP = 'upgrade its package, or list what waits with its own tools'
 const TAKEN_BEFORE_MS = 5000
 
 interface ReceiverParts {
+  readonly clock: () => number
   readonly handlers: HandlerRegistry
   readonly observers: Observers
   readonly wraps: readonly WrapProcess[]
@@ -114,12 +117,10 @@ interface ReceiverParts {
 /** Connects the parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
-  { handlers, observers, wraps, silence }: ReceiverParts,
+  { clock, handlers, observers, wraps, silence }: ReceiverParts,
 ): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & { readonly lifecycle: Lifecycle } {
   const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
   const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
-  // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
-  const clock = guardClock(resolved.clock)
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const queue = new QueueLog({ inbox, capacity, logger, observers })
   const failures = new FailureLog(logger, () => queue.fullness())

@@ -57,10 +57,10 @@ export class DeadLetterList {
   }
 
   /** Returns one page: at most `limit` letters and 4 MiB of bodies, but at least one letter. */
-  list({ limit = 100, ...options }: ListOptions = {}): readonly DeadLetter[] {
+  list({ limit = 100, after, order, group }: ListOptions = {}): readonly DeadLetter[] {
     const page: DeadLetter[] = []
     let bytes = 0
-    for (const letter of this.all(options)) {
+    for (const letter of this.all({ after, order, group })) {
       bytes += letter.body.length
       if (page.length === limit || (page.length > 0 && bytes > MAX_PAGE_BYTES)) break
       page.push(letter)

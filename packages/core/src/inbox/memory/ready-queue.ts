@@ -88,18 +88,16 @@ export class ReadyQueue<E extends Ready> {
   shift(): E | undefined {
     const { pauses } = this.#parts
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      if (next instanceof Line && next.queue.line !== next) continue
-      const queue = next instanceof Line ? next.queue : undefined
-      if (queue !== undefined) queue.line = undefined
-      const entry = next instanceof Line ? next.queue.waiting[0] : next
-      if (entry === undefined) continue
+      const one = next instanceof Line ? leave(next) : next
+      const entry = one instanceof KeyQueue ? one.waiting[0] : one
+      if (one === undefined || entry === undefined) continue
       if (pauses?.isAny === true && pauses.covers(entry.delivery.type)) {
-        this.#parked.add(queue ?? entry)
+        this.#parked.add(one)
         continue
       }
-      if (queue !== undefined) {
-        queue.waiting.shift()
-        queue.holder = entry
+      if (one instanceof KeyQueue) {
+        one.waiting.shift()
+        one.holder = entry
       }
       return entry
     }
@@ -189,6 +187,14 @@ export class ReadyQueue<E extends Ready> {
     const { perGroup } = this.#parts
     return perGroup !== undefined && (this.#running.get(group) ?? 0) >= perGroup
   }
+}
+
+/** Takes a key out of its place. Returns nothing if the key has another place by now. */
+function leave<E extends Ready>(line: Line<E>): KeyQueue<E> | undefined {
+  const { queue } = line
+  if (queue.line !== line) return undefined
+  queue.line = undefined
+  return queue
 }
 
 /** What an attempt that runs counts as. */
