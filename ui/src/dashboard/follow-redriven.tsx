@@ -96,7 +96,7 @@ export function BatchOutcome() {
   const again = [...failed.values()].reduce((sum, count) => sum + count, 0)
   const parts = [
     `${formatCount(handled)} handled`,
-    ...(again > 0 ? [`${formatCount(again)} failed again${sameOrOther(failed, group)}`] : []),
+    ...(again > 0 ? [`${formatCount(again)} failed again${sameOrOther(failed, again, group)}`] : []),
     ...(waiting > 0 ? [`${formatCount(waiting)} still waiting`] : []),
     ...(unclear > 0 ? [`${formatCount(unclear)} discarded, or in an unknown state`] : []),
     ...(unfollowed > 0 ? [`${formatCount(unfollowed)} not followed`] : []),
@@ -125,10 +125,9 @@ function dismiss(): void {
   outcome.value = undefined
 }
 
-function sameOrOther(failed: Outcome['failed'], group: string | undefined): string {
+function sameOrOther(failed: Outcome['failed'], all: number, group: string | undefined): string {
   if (group === undefined) return failed.size === 1 ? ', all with one error' : ''
   const same = failed.get(group) ?? 0
-  const all = [...failed.values()].reduce((sum, count) => sum + count, 0)
   if (same === all) return ': same error'
   return same === 0 ? ': another error' : `: ${formatCount(same)} with the same error`
 }

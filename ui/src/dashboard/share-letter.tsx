@@ -1,5 +1,7 @@
 import { curlOf, testOf } from '@ackhook/emulator/routes'
 import type { EventRow } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { SavedRequest } from '../../../packages/emulator/src/api/delivery-view.ts'
+import { base64Of } from '../../../packages/emulator/src/lib/curl-of.ts'
 import { CopyButton } from '../kit/elements.tsx'
 import { download } from '../kit/toasts.tsx'
 
@@ -32,10 +34,13 @@ export function ShareLetter({ letter: { id, type, body: text, receivedAt } }: { 
 
 /** A request without a signature, for `ackhook send --from-file`, which signs it. */
 function savedRequest(text: string, receivedAt: number): string {
-  const bytes = Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join('')
-  const request = {
-    ...{ format: 'ackhook-delivery-1', receivedAt: new Date(receivedAt).toISOString(), method: 'POST' },
-    ...{ url: ADDRESS, headers: [['content-type', 'application/json']], body: btoa(bytes) },
+  const request: SavedRequest = {
+    format: 'ackhook-delivery-1',
+    receivedAt: new Date(receivedAt).toISOString(),
+    method: 'POST',
+    url: ADDRESS,
+    headers: [['content-type', 'application/json']],
+    body: base64Of(text),
   }
   return JSON.stringify(request, undefined, 2)
 }

@@ -96,7 +96,7 @@ export function reportBatch(
   const acknowledged = deliveries.filter(one => one.state === 'acknowledged').length
   const others = deliveries.filter(one => one.state !== 'acknowledged')
   const counts = new Map<string, number>()
-  for (const one of others) counts.set(answerOf(one), (counts.get(answerOf(one)) ?? 0) + 1)
+  for (const answer of others.map(answerOf)) counts.set(answer, (counts.get(answer) ?? 0) + 1)
   const replies = [...counts].sort(([, a], [, b]) => b - a).map(([reply, count]) => ({ reply, count }))
   const isGood = deliveries.length >= matched && others.length === 0
   if (json) {

@@ -82,7 +82,8 @@ function bodyOf({ text, base64 }: PostRequest['body']): string {
   return `printf %s ${quoted(base64 ?? base64Of(text))} | base64 -d`
 }
 
-function base64Of(text: string): string {
+/** Returns the base64 of a text's UTF-8 bytes, also in a browser. */
+export function base64Of(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join(''))
 }
 
