@@ -18,7 +18,7 @@ export async function measureVerify({ quick, bodies: sizes = SIZES }) {
       return rounds.at(-1)[sizes[0]]
     },
     {
-      ...{ quick, within: 0.015, fewest: 12, most: 120, seconds: 900 },
+      ...{ quick, within: 0.015, fewest: 12, most: 120, seconds: 240 },
       decides: [STRIPE, OCTOKIT].map(one => ['ns', one, OURS]),
     },
   )
