@@ -50,17 +50,34 @@ async function openQueue(BareQueue, BareWorker, connection, name, { handle, conc
   }
 }
 
-async function openClaims({ redis }, _name, { handle }) {
+/** Returns a function that runs each event after this turn of the event loop, and at most `concurrency` at a time. */
+function inSlots(concurrency, run) {
+  const waiting = []
+  let free = concurrency
+  const work = async () => {
+    while (waiting.length > 0) await run(waiting.shift())
+    free++
+  }
+  return event => {
+    waiting.push(event)
+    if (free > 0) {
+      free--
+      setImmediate(work)
+    }
+  }
+}
+
+async function openClaims({ redis }, _name, { handle, concurrency }) {
   const client = new Redis(redis)
-  const run = async event => {
+  const run = inSlots(concurrency, async event => {
     await handle(event)
     await client.set(event.id, 'done', 'PX', WEEK_MS)
-  }
+  })
   return {
     async accept(request) {
       const event = read(request)
       const isNew = (await client.set(event.id, 'claimed', 'PX', CLAIM_MS, 'NX')) === 'OK'
-      if (isNew) setImmediate(run, event)
+      if (isNew) run(event)
       return isNew
     },
     close: () => client.quit(),
@@ -68,7 +85,7 @@ async function openClaims({ redis }, _name, { handle }) {
 }
 
 /** With WAL and synchronous=FULL, and one commit for all that a turn of the event loop has brought. */
-async function openTable({ folder }, name, { handle }) {
+async function openTable({ folder }, name, { handle, concurrency }) {
   const database = await openSqlite(fileOf(folder, name))
   database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=10000')
   database.exec('CREATE TABLE events (id TEXT PRIMARY KEY, body BLOB) WITHOUT ROWID')
@@ -90,18 +107,18 @@ async function openTable({ folder }, name, { handle }) {
         for (const one of group) one.resolve()
       })
     })
-  const run = async event => {
+  const run = inSlots(concurrency, async event => {
     await handle(event)
     await commit(() => {
       remove.run(event.id)
       remember.run(event.id)
     })
-  }
+  })
   return {
     async accept(request) {
       const event = read(request)
       await commit(() => known.get(event.id) ?? insert.run(event.id, request.body))
-      setImmediate(run, event)
+      run(event)
       return true
     },
     async close() {
