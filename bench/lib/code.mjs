@@ -39,9 +39,12 @@ export const SUBJECTS = Object.keys(CODE)
 /** Ends the commit of figures that were measured with changes that no commit has. */
 const UNCOMMITTED = '+'
 
+/** What a run writes: the subjects before it have changed these files. */
+const WRITTEN = /bench\/(?:results\.json|RESULTS\.md)$/
+
 /** Returns the commit whose code is measured now. */
-export function measuredCommit() {
-  const isChanged = git('status', '--porcelain', '--', 'packages', 'bench') !== ''
+export function measuredCommit(changed = git('status', '--porcelain', '--', 'packages', 'bench')) {
+  const isChanged = changed.split('\n').some(line => line !== '' && !WRITTEN.test(line))
   return git('rev-parse', '--short=8', 'HEAD') + (isChanged ? UNCOMMITTED : '')
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { targetsTable } from '../targets.mjs'
 import { drawHttpChart } from './chart.mjs'
-import { ageOf, measuredCommit, SUBJECTS } from './code.mjs'
+import { ageOf, SUBJECTS } from './code.mjs'
 import { currentMajor } from './find-node.mjs'
 import { FRAMEWORKS } from './frameworks.mjs'
 import { installedVersions } from './versions.mjs'
@@ -16,14 +16,18 @@ const PER_NODE = ['verify', 'http']
 /** The frameworks of `http`, in order. */
 const PARTS = Object.keys(FRAMEWORKS)
 
-/** Stores a measured section and leaves the others unchanged. `http` has one for each framework. */
-export function keepSection(subject, { about, markdown, figures, chart }, { framework, preliminary }) {
+/** Stores a section measured at a commit, and leaves the others unchanged. `http` has one for each framework. */
+export function keepSection(
+  subject,
+  { about, markdown, figures, chart },
+  { framework, preliminary, commit },
+) {
   const name = [subject, PER_NODE.includes(subject) ? currentMajor : [], framework ?? []].flat().join('@')
   const section = {
     subject,
     node: currentMajor,
     framework,
-    commit: measuredCommit(),
+    commit,
     run: describeRun(preliminary),
     about,
     markdown,

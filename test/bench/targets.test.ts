@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { drawHttpChart } from '../../bench/lib/chart.mjs'
-import { ageOf, codeOf, SUBJECTS } from '../../bench/lib/code.mjs'
+import { ageOf, codeOf, measuredCommit, SUBJECTS } from '../../bench/lib/code.mjs'
 import { judge, targetsTable } from '../../bench/targets.mjs'
 import { ROOT } from '../support/workspace-packages.ts'
 
@@ -77,6 +77,12 @@ it('calls figures old if their code has changed since, or was never committed', 
   expect(asked).not.toContain('packages/hono/src')
   expect(ageOf({ ...fastify, commit: '0123abcd+' }, changedOn(''))).toContain('uncommitted')
   expect(ageOf({ subject: 'http' }, changedOn(''))).toContain('unknown')
+})
+
+it('names the commit of a run whose earlier subjects have written their results', () => {
+  const written = ' M bench/RESULTS.md\n M bench/results.json'
+  expect(measuredCommit(written)).toBe(measuredCommit(''))
+  expect(measuredCommit(`${written}\n M packages/core/src/index.ts`)).toBe(`${measuredCommit('')}+`)
 })
 
 it('knows each subject that there is a file for', () => {
