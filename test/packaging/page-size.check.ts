@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../support/workspace-packages.ts'
 
 /** Limits in compressed bytes: of a page's initial JavaScript and CSS, and of everything it may load. */
-const MOST = { atStart: 36_000, inAll: 48_000 }
+const MOST = { atStart: 50_000, inAll: 100_000 }
 
 it.each(['dashboard', 'emulator'])('the %s page is small', async page => {
   const files = await filesOf(page)

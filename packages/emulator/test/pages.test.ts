@@ -210,10 +210,71 @@ describe('the list of deliveries', () => {
     const page = await open(app.emulator.url)
     const chart = (name: string | RegExp) => page.getByRole('img', { name })
     await chart(/^All time: 2 acknowledged, 0 pending, 1 undelivered, 1 replayed, 1 discarded/).waitFor()
-    expect(await page.locator('.chart rect').count()).toBe(5)
+    await button(page, 'Table').click()
+    const values = page.getByRole('region', { name: 'All time, as a table' })
+    await vi.waitFor(async () => expect(await values.locator('tbody tr').count()).toBe(2))
     await page.locator('select[name=period]').selectOption('1 hour')
     await chart(/^Last 1 hour: 1 acknowledged, 0 pending, 0 undelivered, 0 replayed/).waitFor()
-    await page.getByText('by 1 min').waitFor()
+    await page.getByText('deliveries by 1 min, at most 1').waitFor()
+    await page.goBack()
+    await chart(/^All time: 2 acknowledged/).waitFor()
+  })
+
+  it('has a chart that is read by pointer and by keyboard, and that filters the list by a chosen time', async () => {
+    const { emulator } = await start()
+    const { api } = emulator
+    await api.send('a.b', { id: 'evt_early' })
+    await api.clock.advance('2m')
+    await api.sendAll([
+      { type: 'a.b', id: 'evt_late' },
+      { type: 'a.b', id: 'evt_later' },
+    ])
+    await emulator.wait()
+    const context = await contextWith()
+    const asked: string[] = []
+    context.on('request', request => asked.push(new URL(request.url()).pathname))
+    const page = await open(emulator.url, context)
+    await page.getByRole('img', { name: /^All time: 3 acknowledged/ }).waitFor()
+    await page.locator('.plot canvas').waitFor()
+    expect(asked.filter(path => path.includes('/plot-'))).toHaveLength(1)
+    const reader = page.getByRole('slider', { name: 'All time' })
+    const spoken = () => reader.getAttribute('aria-valuetext')
+    await reader.focus()
+    await page.keyboard.press('End')
+    while (!(await spoken())?.includes('2 acknowledged')) await page.keyboard.press('ArrowLeft')
+    await page.locator('.hover', { hasText: 'acknowledged 2' }).waitFor()
+    await page.keyboard.press('Enter')
+    await vi.waitFor(async () =>
+      expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_later', 'evt_late']),
+    )
+    await page.getByRole('img', { name: /^Chosen time: 2 acknowledged/ }).waitFor()
+    await page.goBack()
+    await vi.waitFor(async () => expect(await rows(page).count()).toBe(3))
+    await page.getByRole('img', { name: /^All time: 3 acknowledged/ }).waitFor()
+    // Drags from the middle, which has nothing, to before the end.
+    const area = await page.locator('.plot .u-over').boundingBox()
+    const x = (share: number) => (area?.x ?? 0) + (area?.width ?? 0) * share
+    await page.mouse.move(x(0.01), (area?.y ?? 0) + 20)
+    await page.locator('.hover', { hasText: 'none' }).waitFor()
+    await page.mouse.down()
+    await page.mouse.move(x(0.8), (area?.y ?? 0) + 20, { steps: 4 })
+    await page.mouse.up()
+    await vi.waitFor(async () =>
+      expect(await page.locator('tr.row a').allInnerTexts()).toEqual(['evt_early']),
+    )
+  })
+
+  it('draws its chart only once it is seen', async () => {
+    const { emulator } = await start()
+    await emulator.api.send('a.b')
+    const context = await contextWith({ viewport: { width: 1200, height: 200 } })
+    const asked: string[] = []
+    context.on('request', request => asked.push(new URL(request.url()).pathname))
+    const page = await open(emulator.url, context)
+    await page.getByRole('img', { name: /^All time: 1 / }).waitFor()
+    expect(asked.filter(path => path.includes('/plot-'))).toEqual([])
+    await page.getByRole('img', { name: /^All time/ }).scrollIntoViewIfNeeded()
+    await page.locator('.plot canvas').waitFor()
   })
 
   it('moves nothing under the pointer when the chart loads', async () => {

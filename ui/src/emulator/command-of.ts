@@ -1,8 +1,16 @@
 /** Returns the command equivalent to an action: `npx ackhook emulator list --type 'order.*'`. */
-export function commandOf(words: readonly string[], filter: Readonly<Record<string, string>> = {}): string {
-  const flags = Object.entries(filter).flatMap(([name, value]) => [`--${name}`, quoted(value)])
+export function commandOf(words: readonly string[], flags: Readonly<Record<string, string>> = {}): string {
+  const given = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, quoted(value)])
   const at = location.origin === DEFAULT ? [] : ['--at', quoted(location.origin)]
-  return ['npx ackhook emulator', ...words.map(quoted), ...flags, ...at].join(' ')
+  return ['npx ackhook emulator', ...words.map(quoted), ...given, ...at].join(' ')
+}
+
+/** Returns a filter as flags: `--to` is an address there. */
+export function flagsOf({
+  to,
+  ...filter
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return to === undefined ? filter : { ...filter, until: to }
 }
 
 const DEFAULT = 'http://localhost:4400'

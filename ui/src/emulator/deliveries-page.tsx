@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../kit/elements.tsx'
-import { commandOf } from './command-of.ts'
+import { commandOf, flagsOf } from './command-of.ts'
 import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { isTimeKnown } from './emulator-clock.ts'
@@ -21,7 +21,10 @@ export function DeliveriesPage() {
         <h1>Deliveries</h1>
         <div class="bar push">
           <Fresh live={list.live} />
-          <CopyButton label="Copy command" text={() => commandOf(['list'], selectionHere().filter)} />
+          <CopyButton
+            label="Copy command"
+            text={() => commandOf(['list'], flagsOf(selectionHere().filter))}
+          />
           <button type="button" aria-pressed={list.isPaused} onClick={() => list.pause(!list.isPaused)}>
             {list.isPaused ? 'Resume' : 'Pause'}
           </button>

@@ -1,13 +1,15 @@
+import { useMemo } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { StatsView } from '../../../packages/emulator/src/api/emulator-api.ts'
 import type { DeliveryState } from '../../../packages/emulator/src/shapes/requests.ts'
-import { type Bar, BarChart } from '../kit/bar-chart.tsx'
+import { Chart, type ChartData, type ChartPoint, type ChartSeries } from '../kit/chart.tsx'
 import { spanOf } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
+import { setQuery } from '../kit/route.ts'
+import { formatCount } from '../kit/text.ts'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
 import { periodHere, selectionHere } from './filters.tsx'
-import { STATES } from './states.ts'
 
 const EVERY_MS = 5000
 const SECOND = 1000
@@ -21,13 +23,14 @@ const WIDTHS_MS: readonly number[] = [
   ...[1, 3, 6, 12].map(count => count * HOUR),
   ...[1, 7, 30].map(count => count * DAY),
 ]
-const ORDER: readonly DeliveryState[] = [
-  'acknowledged',
-  'pending',
-  'undelivered',
-  'replayed',
-  'discarded',
-  'skipped',
+/** The states, from the bottom of a bar to its top. */
+const SERIES: readonly (ChartSeries & { readonly name: DeliveryState })[] = [
+  { name: 'acknowledged', tone: 'good' },
+  { name: 'pending', tone: 'wait' },
+  { name: 'undelivered', tone: 'bad' },
+  { name: 'replayed', tone: 'accent' },
+  { name: 'discarded', tone: 'idle' },
+  { name: 'skipped', tone: 'faint' },
 ]
 const MAX_BARS = 60
 const LEAST_MS = 5 * MINUTE
@@ -38,37 +41,54 @@ export function DeliveryChart() {
   return <StatsChart stats={stats.data.value} />
 }
 
-/** Shows the chart; without `stats`, an empty one of the same size. */
+/** Shows the chart; without `stats`, an empty one of the same size. A time chosen in it becomes the filter. */
 export function StatsChart({ stats }: { readonly stats: StatsView | undefined }) {
-  const period = periodHere()
+  const data = useMemo(() => stats && dataOf(stats), [stats])
   return (
-    <BarChart
-      title={period === undefined ? 'All time' : `Last ${period.name}`}
-      detail={stats && `by ${spanOf(stats.widthMs)}`}
-      series={ORDER.map(name => ({ name, tone: STATES[name] }))}
-      bars={stats && barsFor(stats)}
+    <Chart
+      title={titleHere()}
+      detail={data && detailOf(data)}
+      series={SERIES}
+      data={data}
+      onRange={(from, to) =>
+        setQuery({ period: '', from: new Date(from).toISOString(), to: new Date(to).toISOString() })
+      }
     />
   )
 }
 
-function barsFor({ buckets, widthMs }: StatsView): readonly Bar[] {
-  const label = labelFor(widthMs)
-  return buckets.map(({ from, counts }) => ({
-    label: label.format(new Date(from)),
-    values: ORDER.map(state => counts[state] ?? 0),
+function titleHere(): string {
+  const period = periodHere()
+  if (period !== undefined) return `Last ${period.name}`
+  return selectionHere().filter['from'] === undefined ? 'All time' : 'Chosen time'
+}
+
+function dataOf({ buckets, widthMs }: StatsView): ChartData {
+  const points = buckets.map(({ from, counts }) => ({
+    at: Date.parse(from),
+    values: SERIES.map(({ name }) => counts[name] ?? 0),
   }))
+  return { points, widthMs }
+}
+
+function detailOf({ points, widthMs }: ChartData): string {
+  const sumOf = ({ values }: ChartPoint) => values.reduce((sum: number, value) => sum + (value ?? 0), 0)
+  const most = Math.max(0, ...points.map(sumOf))
+  return `deliveries by ${spanOf(widthMs)}, at most ${formatCount(most)}`
 }
 
 async function loadStats(signal: AbortSignal): Promise<StatsView> {
-  const { from, ...filter } = selectionHere().filter
+  const { from, to, ...filter } = selectionHere().filter
   const now = emulatorNow.peek()
-  const first = from ?? (await oldestOf(filter, signal)) ?? new Date(now).toISOString()
-  const { start, end, count } = barsOf(Math.min(Date.parse(first), now - LEAST_MS), now)
+  const end = to === undefined ? now + 1 : Date.parse(to)
+  const first = from ?? (await oldestOf(filter, signal)) ?? new Date(end).toISOString()
+  const least = to === undefined ? LEAST_MS : 0
+  const bars = barsOf(Math.min(Date.parse(first), end - least), end)
   const query = {
     ...filter,
-    from: new Date(start).toISOString(),
-    to: new Date(end).toISOString(),
-    buckets: count,
+    from: new Date(bars.start).toISOString(),
+    to: new Date(bars.end).toISOString(),
+    buckets: bars.count,
   }
   return api<StatsView>('stats', { query, signal })
 }
@@ -82,25 +102,14 @@ async function oldestOf(
   return deliveries[0]?.createdAt
 }
 
-/** Chooses bars of a round width that cover `from` to `now`. */
+/** Chooses bars of a round width that cover `from` to before `to`. */
 function barsOf(
   from: number,
-  now: number,
+  to: number,
 ): { readonly start: number; readonly end: number; readonly count: number } {
-  const fits = WIDTHS_MS.find(one => (now - from) / one <= MAX_BARS)
-  const width = fits ?? Math.ceil((now - from) / MAX_BARS / DAY) * DAY
+  const fits = WIDTHS_MS.find(one => Math.floor((to - from) / one) <= MAX_BARS)
+  const width = fits ?? Math.ceil((to - from) / MAX_BARS / DAY) * DAY
   const start = Math.floor(from / width) * width
-  const count = Math.floor((now - start) / width) + 1
+  const count = Math.max(1, Math.ceil((to - start) / width))
   return { start, end: start + count * width, count }
-}
-
-function labelFor(widthMs: number): Intl.DateTimeFormat {
-  const time = { hour: '2-digit', minute: '2-digit' } as const
-  const date = { month: 'short', day: 'numeric' } as const
-  if (widthMs < MINUTE) return new Intl.DateTimeFormat(undefined, { ...time, second: '2-digit' })
-  if (widthMs < 15 * MINUTE) return new Intl.DateTimeFormat(undefined, time)
-  return new Intl.DateTimeFormat(
-    undefined,
-    widthMs < DAY ? { ...date, ...time } : { ...date, year: 'numeric' },
-  )
 }

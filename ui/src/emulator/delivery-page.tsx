@@ -9,6 +9,7 @@ import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
+import { useTitle } from '../kit/title.ts'
 import { attempt, download } from '../kit/toasts.tsx'
 import { addressOf, api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
@@ -28,6 +29,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   })
   const error = delivery.error.value
   const data = delivery.data.value
+  useTitle(visible(data?.event ?? ''))
   const isMissing = error instanceof ApiError && error.status === 404
   return (
     <>

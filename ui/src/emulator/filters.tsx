@@ -26,6 +26,8 @@ export const LABELS = {
   batch: 'Replay of many',
   text: 'Text in the event',
   period: 'Time',
+  from: 'From',
+  to: 'Until',
 } as const
 type Name = keyof typeof LABELS
 const NAMES = Object.keys(LABELS) as readonly Name[]
@@ -75,7 +77,7 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
         <Kind />
         <Text name="status" />
         <Text name="workspace" />
-        <Choice name="period" options={Object.keys(PERIODS)} />
+        <Period />
         <Text name="text" />
         {/* Set by links. */}
         {LINKED.map(name => (route.value.query.get(name) ?? '') !== '' && <Text key={name} name={name} />)}
@@ -136,6 +138,29 @@ function Choice({ name, options }: ChoiceProps) {
     </Field>
   )
 }
+
+/** A time up to now, or one that was chosen in the chart. */
+function Period() {
+  const { query } = route.value
+  const isChosen = query.get('from') !== null || query.get('to') !== null
+  return (
+    <Field label={LABELS.period}>
+      <select
+        name="period"
+        value={isChosen ? CHOSEN : (query.get('period') ?? '')}
+        onChange={event => setQuery({ period: event.currentTarget.value, from: '', to: '' })}
+      >
+        <option value="">Any</option>
+        {Object.keys(PERIODS).map(option => (
+          <option key={option}>{option}</option>
+        ))}
+        {isChosen && <option>{CHOSEN}</option>}
+      </select>
+    </Field>
+  )
+}
+
+const CHOSEN = 'chosen below'
 
 /** What a delivery is, or what happened to it: one choice of two parameters. */
 function Kind() {

@@ -67,6 +67,7 @@ function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>
   return Object.entries(filter).every(([name, value]) => {
     if (name === 'type') return covers(value, type)
     if (name === 'mark') return delivery.marks.some(mark => mark === value)
+    if (name === 'to') return delivery.createdAt < value
     return name === 'from' ? delivery.createdAt >= value : fields[name] === value
   })
 }

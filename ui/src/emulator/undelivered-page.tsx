@@ -8,7 +8,7 @@ import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
 import { api } from './api.ts'
-import { commandOf } from './command-of.ts'
+import { commandOf, flagsOf } from './command-of.ts'
 import { replyOf } from './delivery-columns.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { clearing, Filters, LABELS } from './filters.tsx'
@@ -18,7 +18,7 @@ import { ELSEWHERE, TO } from './replay.ts'
 export function UndeliveredPage() {
   const isSet = route.value.query.get('state') === 'undelivered'
   useEffect(() => {
-    if (!isSet) setQuery({ state: 'undelivered' })
+    if (!isSet) setQuery({ state: 'undelivered' }, true)
   }, [isSet])
   return isSet ? <Undelivered /> : null
 }
@@ -97,7 +97,7 @@ async function changeAll(action: 'replay' | 'discard', { filter, words }: Select
     return done
   }
   const said = (done: number) => (action === 'replay' ? '' : `${countOf(done)} discarded.`)
-  const done = await runTask(TITLE[action], work, said, commandOf([action], filter))
+  const done = await runTask(TITLE[action], work, said, commandOf([action], flagsOf(filter)))
   if (done !== undefined && batch !== null) {
     const replies = await runTask(
       'Waiting for replies',
@@ -106,7 +106,7 @@ async function changeAll(action: 'replay' | 'discard', { filter, words }: Select
     )
     const isGood = replies?.every(one => one.state === 'acknowledged')
     const result = replies === undefined ? '' : `: ${summaryOf(replies)}`
-    const command = commandOf(['replay'], { ...filter, ...body })
+    const command = commandOf(['replay'], { ...flagsOf(filter), ...body })
     toast(isGood ? 'good' : 'bad', `${countOf(done)} replayed${result}.`, command)
   }
   return done !== undefined

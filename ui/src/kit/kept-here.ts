@@ -13,10 +13,22 @@ export function keptHere<T extends object>(
   const entry = state?.entry ?? String(Math.random())
   if (state?.entry === undefined) history.replaceState({ entry }, '')
   const values = kept.get(entry) ?? new Map<string, object>()
-  kept.set(entry, values)
-  if (kept.size > MOST) kept.delete([...kept.keys()][0] ?? '')
+  keep(entry, values)
   const old = values.get(name) as T | undefined
   const value = old ?? make()
   values.set(name, value)
   return { value, isOld: old !== undefined }
+}
+
+/** Returns the state of a new history entry that continues this one, as after a change of filters. */
+export function nextEntry(): { readonly entry: string } {
+  const entry = String(Math.random())
+  const values = kept.get((history.state as { readonly entry?: string } | null)?.entry ?? '')
+  if (values !== undefined) keep(entry, values)
+  return { entry }
+}
+
+function keep(entry: string, values: Map<string, object>): void {
+  kept.set(entry, values)
+  if (kept.size > MOST) kept.delete([...kept.keys()][0] ?? '')
 }

@@ -37,7 +37,7 @@ export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<
 }
 
 /** Formats `2026-11-22 16:05:09` in the reader's zone, without `Intl`, which is slow to load. */
-function timeOf(date: Date): string {
+export function timeOf(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
     .toISOString()
     .slice(0, 19)

@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { nextEntry } from './kept-here.ts'
 
 /** Place in the page: `#/deliveries/evt_1?state=failed`. A hash works behind any prefix and proxy. */
 export interface Route {
@@ -25,10 +26,13 @@ export function go(parts: readonly string[], query?: Readonly<Record<string, str
   location.hash = hrefOf(parts, query)
 }
 
-/** Changes filters in the address without adding history entries. */
-export function setQuery(changes: Readonly<Record<string, string>>): void {
+/** Changes filters in the address. Back undoes the change, unless it `replaces` the entry in the history. */
+export function setQuery(changes: Readonly<Record<string, string>>, replaces = false): void {
   const { parts, query } = route.value
-  history.replaceState(history.state, '', hrefOf(parts, { ...Object.fromEntries(query), ...changes }))
+  const href = hrefOf(parts, { ...Object.fromEntries(query), ...changes })
+  if (href === hrefOf(parts, Object.fromEntries(query))) return
+  if (replaces) history.replaceState(history.state, '', href)
+  else history.pushState(nextEntry(), '', href)
   hash.value = location.hash
 }
 

@@ -4,6 +4,7 @@ import { ConfirmDialog } from './confirm.tsx'
 import { hrefOf, route } from './route.ts'
 import { Tasks } from './tasks.tsx'
 import { formatCount } from './text.ts'
+import { openTitle } from './title.ts'
 import { Toasts } from './toasts.tsx'
 
 export interface Place {
@@ -31,9 +32,12 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
   useEffect(() => {
     if (before.current !== where) main.current?.focus()
     before.current = where
-    const label = places.find(place => place.path === here)?.label
-    document.title = label === undefined ? `Ackhook ${brand}` : `${label} · Ackhook ${brand}`
   }, [where])
+  const label = places.find(place => place.path === here)?.label
+  const title = [openTitle.value, label, `Ackhook ${brand}`].filter(Boolean).join(' · ')
+  useEffect(() => {
+    document.title = title
+  }, [title])
   return (
     <div class="shell">
       <a class="skip" href={`#${MAIN}`} onClick={skipTo(main)}>
