@@ -30,7 +30,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     'platform/web': [...GROUND, 'observe', 'platform'],
     advice: GROUND,
     http: GROUND,
-    events: [...GROUND, 'observe', 'platform'],
+    events: [...GROUND, 'observe', 'platform', 'http'],
     verify: MIDDLE,
     inbox: MIDDLE,
     'inbox/memory': INBOX,

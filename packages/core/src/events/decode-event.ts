@@ -1,20 +1,34 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { platform } from '#platform'
 import { Refusal } from '../errors/refusal.ts'
+import type { HeaderSource } from '../http/request.ts'
 import { answerInTime, DeadlineError } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { type Contract, type EnvelopeFields, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
 import { parseSafeJson } from './safe-json.ts'
 
-/** Turns verified bytes into a current, valid event. */
-export type DecodeEvent = (body: Uint8Array) => MaybePromise<WebhookEvent | Refusal>
+/** Turns verified bytes into a current, valid event. `headers`: those of a delivery that arrives, which taps may see. */
+export type DecodeEvent = (body: Uint8Array, headers?: HeaderSource) => MaybePromise<WebhookEvent | Refusal>
 
-/** Creates a decoder: it parses the envelope, upcasts it, then applies the schema for the upcast event's type. */
-export function createDecoder(contract: Contract, schemas: EventSchemas): DecodeEvent {
+/** Sees each genuine delivery as parsed, before its envelope is checked. Must neither throw nor change the value. */
+export type DeliveryTap = (value: unknown, headers: HeaderSource) => void
+
+/**
+ * Creates a decoder: it parses the body, checks the envelope, upcasts it, then applies the schema for the upcast event's
+ * type.
+ */
+export function createDecoder(
+  contract: Contract,
+  schemas: EventSchemas,
+  taps?: { readonly tap: DeliveryTap | undefined },
+): DecodeEvent {
   const byType = new Map(Object.entries(schemas))
-  return body => {
-    const event = parseEnvelope(platform.decodeText(body), contract)
+  return (body, headers) => {
+    const value = parseBody(platform.decodeText(body))
+    if (value instanceof Refusal) return value
+    if (headers !== undefined) taps?.tap?.(value, headers)
+    const event = envelopeOf(value, contract)
     if (event instanceof Refusal) return event
     if (isLossy(event, body)) return new Refusal('envelope_invalid', { detail: LOSSY })
     const current = contract.upcast === undefined ? event : upcast(event, contract.upcast)
@@ -100,14 +114,20 @@ const encoder = new TextEncoder()
  * kept.
  */
 export function parseEnvelope(text: string, contract: Contract): UncheckedEvent | Refusal {
-  let value: unknown
+  const value = parseBody(text)
+  return value instanceof Refusal ? value : envelopeOf(value, contract)
+}
+
+function parseBody(text: string): unknown {
   try {
-    value = parseSafeJson(text)
+    return parseSafeJson(text)
   } catch {
     // A SyntaxError's message quotes the payload, which belongs in no log.
     return new Refusal('json_invalid', { detail: 'the body is not JSON' })
   }
-  const { fields } = contract
+}
+
+function envelopeOf(value: unknown, { fields }: Contract): UncheckedEvent | Refusal {
   const fault = envelopeFault(value, fields)
   if (fault !== undefined) return new Refusal('envelope_invalid', { detail: fault })
   const event = value as UncheckedEvent

@@ -22,10 +22,17 @@ import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
 import { createWorker, inOwnContext } from '../worker/worker.ts'
+import { DeliveryTaps } from './delivery-taps.ts'
 import { forgetHandled, startOf } from './effects.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { createIngest, type IngestParts } from './ingest.ts'
-import { type Inspectable, TRACING, type Tracing, type WrapProcess } from './inspect.ts'
+import {
+  type Inspectable,
+  type InspectedReceiver,
+  TRACING,
+  type Tracing,
+  type WrapProcess,
+} from './inspect.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { QueueLog } from './queue-log.ts'
@@ -55,7 +62,9 @@ export function createReceiver<
   // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
   const clock = guardClock(resolved.clock)
   const silence = new Silence({ expected, inbox, clock, logger, observers })
-  const { lifecycle, handle, ingest } = connect(resolved, { clock, handlers, observers, wraps, silence })
+  const parts: ReceiverParts = { clock, handlers, observers, wraps, silence }
+  const { lifecycle, taps, handle, ingest } = connect(resolved, parts)
+  const inspected = inspectedOf(resolved, { ...parts, lifecycle, taps })
   const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -83,20 +92,7 @@ export function createReceiver<
     lookup: async (id, where) => lookUp(inbox, await checkedKey(id, where)),
     deadLetters: deadLettersOf(inbox.deadLetters),
     subscribe: observer => observers.add(observer),
-    inspect: () => ({
-      inbox,
-      observe: observation => observers.observe?.(observation),
-      logger,
-      capacity: resolved.capacity,
-      state: () => lifecycle.state,
-      silence: () => silence.state,
-      isStopping: () => lifecycle.isStopping,
-      beginStop: () => lifecycle.beginStop(),
-      wrap(wrap) {
-        handlers.check('wrap', wrap)
-        wraps.push(wrap)
-      },
-    }),
+    inspect: () => inspected,
   }
   return receiver
 }
@@ -110,21 +106,50 @@ interface ReceiverParts {
   readonly clock: () => number
   readonly handlers: HandlerRegistry
   readonly observers: Observers
-  readonly wraps: readonly WrapProcess[]
+  readonly wraps: WrapProcess[]
   readonly silence: Silence
+}
+
+interface Running {
+  readonly lifecycle: Lifecycle
+  readonly taps: DeliveryTaps
+}
+
+/** Picks what tools may see and do. */
+function inspectedOf(
+  { inbox, logger, capacity, contract }: ResolvedOptions<never>,
+  { handlers, observers, wraps, silence, lifecycle, taps }: ReceiverParts & Running,
+): InspectedReceiver {
+  return {
+    inbox,
+    logger,
+    capacity,
+    contract,
+    observe: observation => observers.observe?.(observation),
+    state: () => lifecycle.state,
+    silence: () => silence.state,
+    isStopping: () => lifecycle.isStopping,
+    beginStop: () => lifecycle.beginStop(),
+    tapDeliveries: tap => taps.add(tap),
+    wrap(wrap) {
+      handlers.check('wrap', wrap)
+      wraps.push(wrap)
+    },
+  }
 }
 
 /** Connects the parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
   { clock, handlers, observers, wraps, silence }: ReceiverParts,
-): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & { readonly lifecycle: Lifecycle } {
+): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & Running {
   const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
   const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const queue = new QueueLog({ inbox, capacity, logger, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
-  const decode = createDecoder(contract, schemas)
+  const taps = new DeliveryTaps(logger)
+  const decode = createDecoder(contract, schemas, taps)
   // Captured now, not at start, which may happen within the first request.
   const asyncContext = platform.captureContext()
   function observe(observation: Observation): void {
@@ -169,6 +194,7 @@ function connect<Context>(
   const steps = stepsOf(resolved, { inbox: lifecycle, decode, failures, queue, observers }, clock, tracing)
   return {
     lifecycle,
+    taps,
     handle: createRequestHandler(steps),
     ingest: createIngest(ingestParts(resolved, steps, clock)),
   }

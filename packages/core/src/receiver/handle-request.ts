@@ -80,7 +80,7 @@ async function handleRequest<Context>(
     // 6 and 7: bounds, envelope, upcast, schema.
     const weight = weighBody(body, bodyBounds)
     if (weight instanceof Refusal) return refuse(parts, weight, startedAt)
-    const decoding = decode(body)
+    const decoding = decode(body, headers)
     const event = isPromise(decoding) ? await decoding : decoding
 
     // 8: as durable as the inbox.

@@ -1,5 +1,7 @@
 import { expect, it, vi } from 'vitest'
-import { watch } from '../../../../test/support/receiving.ts'
+import { z } from 'zod'
+import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
+import type { UncheckedEvent } from '../events/contract.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { inspectReceiver } from './inspect.ts'
 
@@ -26,6 +28,26 @@ it('a tool finds the inbox of a receiver, and can report to its observers', () =
   expect(inspected.inbox).toBe(inbox)
   inspected.observe({ kind: 'redriven', id: 'evt_1', type: 'a.b', namespace: '', by: 'anna' })
   expect(seen).toEqual([{ kind: 'redriven', id: 'evt_1', type: 'a.b', namespace: '', by: 'anna' }])
+})
+
+it('a tap sees each genuine delivery as parsed, until it is removed, and what it throws changes nothing', async () => {
+  const upcast = (event: UncheckedEvent) => ({ ...event, data: {} })
+  const events = { 'conversation.resolved': z.object({ conversation_id: z.number() }) }
+  const { receiver, send, logger } = watch({ events, contract: { upcast } })
+  const values: unknown[] = []
+  const remove = inspectReceiver(receiver).tapDeliveries(value => {
+    values.push(value)
+    throw new Error('of a tool')
+  })
+  const { status } = await send({ id: 'evt_1', data: { a: 1 } })
+  expect(values).toEqual([JSON.parse(eventBody({ id: 'evt_1', data: { a: 1 } }))])
+  expect(status).toBe(422)
+  expect(logger.lines.map(line => line.message)).toContain('A delivery tap threw.')
+  await receiver.handle(signedRequest(eventBody(), { secret: 'whsec_another_0123456789' }))
+  await receiver.ingest(JSON.parse(eventBody({ id: 'evt_2' })), { source: 'file' })
+  remove()
+  await send({ id: 'evt_3' })
+  expect(values).toHaveLength(1)
 })
 
 it('a tool cannot inspect an object that createReceiver did not make', () => {

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Refusal } from '../errors/refusal.ts'
+import type { Contract } from '../events/contract.ts'
+import type { DeliveryTap } from '../events/decode-event.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { DeliveryParts } from '../inbox/delivery.ts'
 import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
@@ -15,6 +17,8 @@ export interface InspectedReceiver {
   /** Passes an observation to every observer of the receiver. Never throws. */
   readonly observe: (observation: Observation) => void
   readonly logger: Logger
+  /** The option `contract`, with every default filled in. */
+  readonly contract: Contract
   /** Maximum number of pending and running events. */
   readonly capacity: number
   readonly state: () => ReceiverState
@@ -26,6 +30,11 @@ export interface InspectedReceiver {
   readonly beginStop: () => void
   /** Wraps the function that runs attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
+  /**
+   * Calls `tap` with the parsed body of each delivery whose signature and time hold, before anything else is checked. Returns a
+   * function that removes it. What a tap throws is logged, and changes nothing else.
+   */
+  readonly tapDeliveries: (tap: DeliveryTap) => () => void
 }
 
 /** Wraps a function that runs attempts in one with the same guarantees. */
