@@ -81,7 +81,13 @@ const config: KnipConfig = {
     'packages/cli': {
       entry: packageTests,
       project: packageSources,
-      ignoreDependencies: ['@ackhook/sqlite', '@ackhook/bullmq', '@ackhook/sql', '@photostructure/sqlite'],
+      ignoreDependencies: [
+        '@ackhook/bullmq',
+        '@ackhook/contract',
+        '@ackhook/sql',
+        '@ackhook/sqlite',
+        '@photostructure/sqlite',
+      ],
     },
     'packages/redis': { entry: packageTests, project: packageSources, ignoreDependencies: ['ioredis'] },
     'examples/*': { entry: ['src/*.mjs!', 'src/{demo,server}.ts!'], project: ['src/**/*.{mjs,ts}!'] },

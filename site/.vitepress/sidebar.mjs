@@ -36,6 +36,7 @@ const SECTIONS = {
     'run/monitoring.md',
     'run/dead-letters.md',
     'run/missed-events.md',
+    'run/contract.md',
     'run/securing.md',
   ],
   Reference: [

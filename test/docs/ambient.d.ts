@@ -26,5 +26,7 @@ declare module 'cloudflare:workers' {
     readonly EVENTS: QueueBinding
     readonly DEAD_LETTERS: QueueBinding
     readonly EVENT_IDS: EventIdsBinding
+    readonly RECORDED: { put(name: string, text: string): Promise<unknown> }
   }
+  export function waitUntil(work: Promise<unknown>): void
 }

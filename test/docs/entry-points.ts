@@ -25,6 +25,8 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/opentelemetry': ['opentelemetry'],
   '@ackhook/dashboard': ['dashboard'],
   '@ackhook/emulator': ['startEmulator'],
+  '@ackhook/contract': ['recordDeliveries'],
+  '@ackhook/contract/node': ['readRecordings', 'toFolder'],
   '@ackhook/client': ['Client'],
   '@ackhook/testing': [
     'createEvent',
@@ -74,6 +76,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'eventRef',
     'findWaitUntil',
     'groupOf',
+    'headerOf',
     'inspectReceiver',
     'isError',
     'kindOf',

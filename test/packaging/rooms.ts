@@ -58,6 +58,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     emulator: [...SHARED, 'delivery'],
     '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'inbox', 'sql', 'emulator', 'conformance'],
   },
+  contract: { shape: [], record: ['shape'], '.': ['shape', 'record'] },
   client: { '.': [] },
   'create-ackhook': { project: [], command: ['project'], '.': ['command', 'project'] },
   sqlite: {

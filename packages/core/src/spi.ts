@@ -17,7 +17,7 @@ export { covers, requirePattern } from './events/type-pattern.ts'
 export { findWaitUntil } from './fetch/find-wait-until.ts'
 export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
-export { UNREADABLE, unreadable } from './http/request.ts'
+export { headerOf, UNREADABLE, unreadable } from './http/request.ts'
 export { ACCEPT_RESULTS, type AcceptResult, MAX_LOOKUPS_WHEN_FULL } from './inbox/accept-result.ts'
 export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
 export type {

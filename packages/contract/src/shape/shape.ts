@@ -1,0 +1,125 @@
+import { allows, KIND, kindOf } from './kinds.ts'
+
+/** Fewest values that make a set of them look complete. */
+const ENOUGH_VALUES = 10
+/** Most values of a set: a field with more is free text, or an id. */
+const MOST_VALUES = 12
+/** How often each value of a set comes, on average. */
+const OFTEN = 3
+const LONGEST_VALUE = 40
+
+/** Name that stands for all keys of an object whose keys are data, such as ids. */
+export const ANY_KEY = '*'
+const NAME = /^[A-Za-z_$@][\w$.-]{0,63}$/
+const DATA = /\d{4}/
+
+/** Tells by its path whether the values of a field may be remembered. */
+export type Keeps = (path: string) => boolean
+
+/**
+ * What the values of one field have been: their kinds, the fields of objects, the items of arrays, and the values of small
+ * sets. Learned from values, or declared by a schema.
+ */
+export class Shape {
+  /** Bits of `KIND`. */
+  kinds = 0
+  /** Number of values. */
+  seen = 0
+  /** Number of those that were objects. */
+  objects = 0
+  readonly fields: Map<string, Shape> = new Map()
+  items: Shape | undefined
+  /** Values of strings, with their counts. `undefined`: too many, or not to be remembered. */
+  values: Map<string, number> | undefined = new Map()
+  /** Whether `values` looks complete. */
+  isClosed = false
+  #required = 0
+
+  /** Returns whether a value is no news. Allocates nothing. */
+  accepts(value: unknown): boolean {
+    const kind = kindOf(value)
+    if (!allows(this.kinds, kind)) return false
+    if (kind === KIND.object) return this.#acceptsFields(value as Readonly<Record<string, unknown>>)
+    if (kind === KIND.array) return this.#acceptsItems(value as readonly unknown[])
+    return !this.isClosed || kind !== KIND.string || this.values?.has(value as string) === true
+  }
+
+  #acceptsFields(value: Readonly<Record<string, unknown>>): boolean {
+    let required = 0
+    // Unlike Object.keys, it makes no list.
+    for (const name in value) {
+      const own = this.fields.get(name)
+      const field = own ?? this.fields.get(keyOf(name))
+      if (field === undefined || !field.accepts(value[name])) return false
+      if (own !== undefined && own.seen >= this.objects) required++
+    }
+    return required >= this.#required
+  }
+
+  #acceptsItems(items: readonly unknown[]): boolean {
+    for (let at = 0; at < items.length; at++) if (this.items?.accepts(items[at]) !== true) return false
+    return true
+  }
+
+  learn(value: unknown, keeps: Keeps = () => true, path = ''): void {
+    const kind = kindOf(value)
+    this.kinds |= kind
+    this.seen++
+    if (kind === KIND.string) this.#learnText(value as string, keeps(path))
+    if (kind === KIND.object) this.#learnFields(value as object, keeps, path)
+    if (kind !== KIND.array) return
+    for (const item of value as readonly unknown[]) this.itemsOf().learn(item, keeps, `${path}[]`)
+  }
+
+  #learnFields(value: object, keeps: Keeps, path: string): void {
+    this.objects++
+    const names = new Set<string>()
+    for (const [name, one] of Object.entries(value)) {
+      const key = keyOf(name)
+      const field = this.fieldOf(key)
+      field.learn(one, keeps, path === '' ? key : `${path}.${key}`)
+      // Several keys of data count as one.
+      if (names.has(key)) field.seen--
+      names.add(key)
+    }
+    this.settle()
+  }
+
+  #learnText(text: string, isKept: boolean): void {
+    if (!isKept || text.length > LONGEST_VALUE) this.values = undefined
+    this.values?.set(text, (this.values.get(text) ?? 0) + 1)
+    if (this.values === undefined || this.values.size > MOST_VALUES) {
+      this.values = undefined
+      this.isClosed = false
+      return
+    }
+    const count = [...this.values.values()].reduce((sum, one) => sum + one, 0)
+    this.isClosed = count >= ENOUGH_VALUES && this.values.size * OFTEN <= count
+  }
+
+  fieldOf(name: string): Shape {
+    const known = this.fields.get(name) ?? new Shape()
+    this.fields.set(name, known)
+    return known
+  }
+
+  itemsOf(): Shape {
+    this.items ??= new Shape()
+    return this.items
+  }
+
+  /** Counts the required fields again, after a field was added. */
+  settle(): void {
+    this.#required = [...this.fields.keys()].filter(name => this.isRequired(name)).length
+  }
+
+  isRequired(name: string): boolean {
+    const field = this.fields.get(name)
+    return field !== undefined && name !== ANY_KEY && field.seen >= this.objects
+  }
+}
+
+/** Keys that are data, such as ids and addresses, count as one. */
+export function keyOf(name: string): string {
+  return NAME.test(name) && !DATA.test(name) ? name : ANY_KEY
+}
