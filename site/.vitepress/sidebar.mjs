@@ -31,6 +31,7 @@ const SECTIONS = {
   Run: [
     'run/troubleshooting.md',
     'run/deploying.md',
+    'run/hosts.md',
     'run/scaling-out.md',
     'run/sizing.md',
     'run/monitoring.md',
