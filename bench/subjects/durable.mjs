@@ -22,12 +22,12 @@ const HEAD = [
 ]
 
 /** Compares accepting and handling events in one run with the same work by hand on the bare engine. */
-export async function measureDurable({ quick, inboxes }) {
+export async function measureDurable({ quick, inboxes, seconds = 150 }) {
   return withServers(async servers => {
     const rows = []
     const figures = {}
     for (const inbox of Object.keys(BY_HAND).filter(one => inboxes?.includes(one) ?? true)) {
-      const found = await compare(inbox, { ...servers, quick })
+      const found = await compare(inbox, { ...servers, quick, seconds })
       const [speed, cpu] = ['perSecond', 'cpuUs'].map(field => found.ratioOf(field, OURS, HAND))
       const cells = (field, ratio) => [
         ...[HAND, OURS].map(way => showNumber(found.middleOf(field, way))),
@@ -42,7 +42,7 @@ export async function measureDurable({ quick, inboxes }) {
   })
 }
 
-async function compare(inbox, { places, redis, serverOf, quick }) {
+async function compare(inbox, { places, redis, serverOf, quick, seconds }) {
   const server = serverOf(inbox)
   const events = (server?.query ? EVENTS_ON_POSTGRES : EVENTS) / (quick ? 3 : 1)
   const open = {
@@ -59,7 +59,7 @@ async function compare(inbox, { places, redis, serverOf, quick }) {
   for (const way of [HAND, OURS]) await measure(way, 'warm-up')
   return compareRounds(inTurns([HAND, OURS], measure), {
     quick,
-    ...{ fewest: 8, most: 40, seconds: 150 },
+    ...{ fewest: 8, most: 40, seconds },
     decides: [
       ['perSecond', OURS, HAND],
       ['cpuUs', OURS, HAND],

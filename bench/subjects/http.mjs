@@ -42,9 +42,10 @@ const ABOUT = `One process of each receiver, 32 connections, acknowledged before
 /**
  * Compares processor time and requests per second over HTTP with an expert's hand-written receiver on one framework.
  *
- * @param {{ quick: boolean, peers: boolean, framework: keyof typeof FRAMEWORKS, bodies?: readonly number[] }} options
+ * @param {{ quick: boolean, peers: boolean, framework: keyof typeof FRAMEWORKS, bodies?: readonly number[], seconds?: number }} options
+ * `seconds`: time limit of a cell
  */
-export async function measureHttp({ quick, peers, framework, bodies }) {
+export async function measureHttp({ quick, peers, framework, bodies, seconds = STARTS.seconds }) {
   const sizes = bodies ?? (quick ? [300, PEER_SIZE] : [300, PEER_SIZE, 20_000, 256_000])
   const rows = []
   const figures = {}
@@ -52,7 +53,7 @@ export async function measureHttp({ quick, peers, framework, bodies }) {
   for (const size of sizes) {
     const isWhole = size === PEER_SIZE && peers
     const variants = [HAND_WRITTEN, OURS, ...(isWhole ? [ALONE, ...PEERS[framework]] : [])]
-    const results = await compare(framework, { variants, size, quick })
+    const results = await compare(framework, { variants, size, quick, seconds })
     for (const result of results) rows.push(rowOf(size, result))
     if (isWhole) chart = { framework: FRAMEWORKS[framework], bars: results }
     figures[size] = figuresOf(results)
@@ -65,12 +66,12 @@ export async function measureHttp({ quick, peers, framework, bodies }) {
   }
 }
 
-async function compare(framework, { variants, size, quick }) {
+async function compare(framework, { variants, size, quick, seconds }) {
   const others = variants.filter(variant => variant === HAND_WRITTEN || PEERS[framework].includes(variant))
   const body = eventBody(size)
   const comparison = await duet(variants, {
     quick,
-    ...(size > PEER_SIZE ? FEW_STARTS : STARTS),
+    ...(size > PEER_SIZE ? FEW_STARTS : { ...STARTS, seconds }),
     decides: others.map(other => ['cpuUs', other, OURS]),
     serverOf: variant => [framework.replace(':', '-'), variant],
     requestOf: variant => ({ body, dialect: SENDER_OF[variant] }),
