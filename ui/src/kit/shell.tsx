@@ -45,7 +45,7 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
       </a>
       <header class="side">
         <div class="brand">
-          Ackhook <small>{brand}</small>
+          <Logo /> Ackhook <small>{brand}</small>
         </div>
         {tool}
         <nav aria-label="Pages">
@@ -70,6 +70,16 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
       </Toasts>
       <ConfirmDialog />
     </div>
+  )
+}
+
+/** A hook that is a check mark, as in docs/images/logo.svg. */
+function Logo() {
+  return (
+    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <circle cx="25" cy="7.9" r="2.6" stroke-width="2.64" />
+      <path d="M23.4 10.4 15.2 22.4C13 25.6 9.4 25.3 7.4 22.2 6.2 20.3 5.6 18.3 5.2 15.9L10.6 19" />
+    </svg>
   )
 }
 
