@@ -111,6 +111,7 @@ describe('sqliteInbox', () => {
       browse: true,
       counts: true,
       many: true,
+      drops: true,
       groups: true,
       lookup: true,
       pauses: true,

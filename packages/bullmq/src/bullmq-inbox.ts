@@ -7,9 +7,10 @@ import {
   type InboxStats,
   type MaybePromise,
 } from '@ackhook/core'
-import { redriveCommand, shareHandlers } from '@ackhook/core/sharing'
+import { dropOldLetters, redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   type AcceptResult,
+  type DeadLetterStore,
   type InboxProcess,
   type MinuteCount,
   type PresenceStore,
@@ -76,7 +77,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
-    deadLetters: createDeadLetters(() => inbox.open()),
+    deadLetters: inbox.deadLetters,
     handling: createHandling((operation, question) => inbox.ask(operation, question)),
     forget: key => inbox.forget(key),
     lookup: key => lookUp(() => inbox.open(), key),
@@ -88,6 +89,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
 }
 
 class BullmqInbox {
+  readonly deadLetters: DeadLetterStore
   readonly #options: ResolvedOptions
   #opening: Promise<Engine> | undefined
   /** Result of `#opening`. */
@@ -100,6 +102,7 @@ class BullmqInbox {
   #minutes: MinuteCounter | undefined
   #notices: NoticeWatch | undefined
   #pauses: PauseWatch | undefined
+  #stopDropping = (): void => {}
   #shuttingDown: Promise<void> | undefined
   /** Lasts from a start until its connections are closed. */
   #session = { isOver: false }
@@ -107,6 +110,7 @@ class BullmqInbox {
 
   constructor(options: ResolvedOptions) {
     this.#options = options
+    this.deadLetters = createDeadLetters(() => this.open())
   }
 
   /** Returns the engine. The first call creates it. */
@@ -158,6 +162,8 @@ class BullmqInbox {
     this.#pauses?.stop()
     this.#pauses = pauses
     pauses.start(engine)
+    this.#stopDropping()
+    this.#stopDropping = dropOldLetters(this.deadLetters, policy)
   }
 
   accept(delivery: Delivery): MaybePromise<AcceptResult> {
@@ -191,6 +197,7 @@ class BullmqInbox {
     this.#closed = true
     this.#notices?.stop()
     this.#pauses?.stop()
+    this.#stopDropping()
     const engine = await this.#opening?.catch(() => undefined)
     const worker = this.#worker
     this.#worker = undefined

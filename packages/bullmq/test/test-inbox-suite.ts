@@ -13,6 +13,7 @@ const CAPABILITIES = {
   browse: true,
   counts: true,
   many: true,
+  drops: true,
   groups: true,
   lookup: true,
   pauses: true,

@@ -54,6 +54,8 @@ export function cloudflareQueueInbox(queue: QueueBinding, options: CloudflareQue
     defaultRetry: { attempts: 8, minDelayMs: 5000, maxDelayMs: 43_200_000, factor: 5 },
     cannotSerialize:
       'Cloudflare Queues deliver events in no particular order: leave it out, and compare created_at',
+    cannotDiscardOlder:
+      'leave it out: Cloudflare deletes messages itself. Set message_retention_period of the queue of dead letters, to 14 days at most',
     checkOptions({ handlerTimeoutMs }) {
       if (handlerTimeoutMs < MOST_MS) return
       const fix = 'must be less than 15 minutes, after which Cloudflare ends a consumer'

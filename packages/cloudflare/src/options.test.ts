@@ -18,6 +18,7 @@ it.each([
   ['namespace', () => durableObjectStore('EVENT_IDS' as never)],
   ['shards', () => durableObjectStore({ idFromName() {}, get() {} } as never, { shards: 0 })],
   ['serializeBy', () => receiver({ serializeBy: () => 'a' })],
+  ['deadLetterRetention', () => receiver({ deadLetterRetention: '10d' })],
   ['handlerTimeout', () => receiver({ handlerTimeout: '15m' })],
   ['inbox', () => toQueueHandler(createReceiver({ secret }))],
 ])('refuses a wrong %s by its name', (option, create) => {

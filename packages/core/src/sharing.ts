@@ -5,5 +5,6 @@
  * @module
  */
 
+export { type DropPolicy, dropOldLetters } from './inbox/sharing/drop-old-letters.ts'
 export { redriveCommand, resumeCommand } from './inbox/sharing/redrive-command.ts'
 export { shareHandlers } from './inbox/sharing/share-handlers.ts'

@@ -44,6 +44,7 @@ export type {
   AttemptResult,
   DeadLetterStore,
   DrainDeadline,
+  OlderLetters,
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'

@@ -12,6 +12,7 @@ export const ATTRIBUTE = {
   code: 'ackhook.code',
   namespace: 'ackhook.namespace',
   attempt: 'ackhook.attempt',
+  cause: 'ackhook.cause',
   conflict: 'ackhook.conflict',
   deadLettered: 'ackhook.dead_lettered',
   incident: 'ackhook.incident',

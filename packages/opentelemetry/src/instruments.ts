@@ -14,6 +14,7 @@ export interface Instruments {
   readonly deadLettered: Counter
   readonly redriven: Counter
   readonly discarded: Counter
+  readonly dropped: Counter
   readonly incidents: Counter
   readonly secrets: Counter
   readonly ingested: Counter
@@ -56,6 +57,11 @@ export function createInstruments(meter: Meter): Instruments {
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
     redriven: count('ackhook.redriven', '{message}', 'Dead letters redriven on a dashboard.'),
     discarded: count('ackhook.discarded', '{message}', 'Dead letters discarded on a dashboard.'),
+    dropped: count(
+      'ackhook.dropped',
+      '{message}',
+      'Acknowledged events deleted without having been handled, by cause.',
+    ),
     incidents: count(
       'ackhook.incidents',
       '{incident}',

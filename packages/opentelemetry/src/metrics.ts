@@ -121,6 +121,11 @@ export class Metrics {
       case 'discarded':
         this.#instruments[observation.kind].add(1, this.#types.of(observation.type).type)
         return
+      case 'dropped':
+        this.#instruments.dropped.add(observation.dead + observation.waiting, {
+          [ATTRIBUTE.cause]: observation.cause,
+        })
+        return
       case 'lease_lost':
       case 'completion_lost':
       case 'failure_lost':

@@ -278,6 +278,16 @@ describe('metrics', () => {
     expect(metrics('ackhook.discarded').map(pointOf)).toEqual([[ofType, 1]])
   })
 
+  it('count acknowledged events that were deleted, by cause', async () => {
+    const { telemetry, collect } = setUp()
+    telemetry({ kind: 'dropped', cause: 'retention', dead: 3, waiting: 0 })
+    telemetry({ kind: 'dropped', cause: 'erasure', dead: 1, waiting: 1 })
+    expect((await collect())('ackhook.dropped').map(pointOf)).toEqual([
+      [{ 'ackhook.cause': 'retention' }, 3],
+      [{ 'ackhook.cause': 'erasure' }, 2],
+    ])
+  })
+
   it('begin at zero where an alert counts increases, which miss the first value of a series', async () => {
     const { telemetry, collect } = setUp()
     telemetry.watch({ stats: async () => ({ pending: 0, active: 0, dead: 0, oldestPendingMs: 0 }) })

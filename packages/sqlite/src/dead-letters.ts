@@ -37,6 +37,12 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
     discard: key => ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
     redriveMany: keys => redrive({ kind: 'redrive-many', keys: keys.map(String) }) as Promise<string[]>,
     discardMany: keys => ask({ kind: 'discard-many', keys: keys.map(String) }) as Promise<string[]>,
+    discardOlder: ({ failedBefore, limit }) =>
+      ask({
+        kind: 'discard-older',
+        failedBefore: Math.floor(failedBefore),
+        limit: wholeLimit(limit),
+      }) as Promise<number>,
   }
 }
 

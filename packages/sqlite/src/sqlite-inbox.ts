@@ -7,7 +7,7 @@ import {
   type InboxStats,
   type PausedHandling,
 } from '@ackhook/core'
-import { redriveCommand, resumeCommand, shareHandlers } from '@ackhook/core/sharing'
+import { dropOldLetters, redriveCommand, resumeCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   type AcceptResult,
   type BrowsedEvent,
@@ -95,6 +95,7 @@ class SqliteInbox {
   #pauseLog: PauseLog | undefined
   /** As last read, also before the start. */
   #pauses: readonly PausedHandling[] = []
+  #stopDropping = (): void => {}
   #closing: Promise<DrainReport> | undefined
   #pollTimer: ReturnType<typeof setTimeout> | undefined
   /** Called once no row is held and no batch waits for the engine. */
@@ -155,6 +156,7 @@ class SqliteInbox {
     this.#started = { policy, attempts: new Attempts({ batcher, runs, leaseMs, work, policy, onEnd }) }
     this.#pauseLog = this.#createPauseLog(policy)
     this.#pauseLog.see(this.#pauses)
+    this.#stopDropping = dropOldLetters(this.deadLetters, policy)
     this.#batcher.flushNow()
   }
 
@@ -213,6 +215,7 @@ class SqliteInbox {
 
   async #close(timeoutMs: number): Promise<DrainReport> {
     clearTimeout(this.#pollTimer)
+    this.#stopDropping()
     const attempts = this.#started?.attempts
     attempts?.drain(timeoutMs)
     await this.#idleWithin(timeoutMs)

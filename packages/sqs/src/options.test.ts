@@ -31,6 +31,7 @@ it.each([
   ['lease', () => inbox({ lease: '1s' })],
   ['store', () => receiver({}, { store: undefined })],
   ['serializeBy', () => receiver({ serializeBy: () => 'a' })],
+  ['deadLetterRetention', () => receiver({ deadLetterRetention: '10d' })],
   ['capacity', () => receiver({ capacity: 10 })],
   ['handlerTimeout', () => receiver({ handlerTimeout: '15m' }, { poll: false })],
   ['handlerTimeout', () => receiver({ handlerTimeout: '1h' }, fifo)],

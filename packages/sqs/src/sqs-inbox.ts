@@ -75,6 +75,7 @@ export function sqsInbox(options: SqsInboxOptions): Inbox {
       factor: 5,
     },
     ...(!queue.isFifo && { cannotSerialize: NO_ORDER }),
+    cannotDiscardOlder: NO_RETENTION,
     checkOptions: checked => checkOptions(checked, queue, polls),
   })
   const inbox: SqsInbox = Object.assign(pushed, { queue, polls })
@@ -90,6 +91,8 @@ const MAX_VISIBLE_MS = 43_200_000
 const LAMBDA_MS = 900_000
 const HOUR_MS = 3_600_000
 const NO_CLIENT = 'must be an SQSClient of @aws-sdk/client-sqs: new SQSClient()'
+const NO_RETENTION =
+  'leave it out: SQS deletes messages itself. Set MessageRetentionPeriod of the queue of dead letters, to 14 days at most'
 const NO_ORDER =
   'a standard queue delivers events in no particular order: use a FIFO queue, whose name ends in .fifo'
 

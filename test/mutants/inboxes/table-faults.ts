@@ -1,5 +1,11 @@
 import type { Delivery } from '@ackhook/core'
-import type { AttemptResult, PresenceStore, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
+import type {
+  AttemptResult,
+  OlderLetters,
+  PresenceStore,
+  ProcessEvent,
+  ProcessingPolicy,
+} from '@ackhook/core/spi'
 import type { Mutants } from '../mutant.ts'
 import type { TableRow } from './table.ts'
 import { TableInbox } from './table-inbox.ts'
@@ -406,6 +412,43 @@ const counting: Mutants = [
         const discarded = await super.discardMany(keys)
         this.table.counted.deadLettered -= discarded.length
         return discarded
+      }
+    },
+  ),
+  tableMutant(
+    'drops-younger',
+    { wrong: 'drops letters that failed at the given time or after it', caughtBy: 'dead-older' },
+    class extends TableInbox {
+      protected override discardOlder(query: OlderLetters): Promise<number> {
+        return super.discardOlder({ ...query, failedBefore: query.failedBefore + 60_000 })
+      }
+    },
+  ),
+  tableMutant(
+    'drops-too-many',
+    { wrong: 'drops more letters than the limit', caughtBy: 'dead-older' },
+    class extends TableInbox {
+      protected override discardOlder(query: OlderLetters): Promise<number> {
+        return super.discardOlder({ ...query, limit: query.limit + 1 })
+      }
+    },
+  ),
+  tableMutant(
+    'drops-never',
+    { wrong: 'keeps dead letters beyond their retention', caughtBy: 'dead-retention' },
+    class extends TableInbox {
+      override start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
+        return super.start(run, { ...policy, deadLetterRetentionMs: undefined })
+      }
+    },
+  ),
+  tableMutant(
+    'drops-early',
+    { wrong: 'drops dead letters after half of their retention', caughtBy: 'dead-retention' },
+    class extends TableInbox {
+      override start(run: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
+        const { deadLetterRetentionMs: ms } = policy
+        return super.start(run, { ...policy, deadLetterRetentionMs: ms && ms / 4 })
       }
     },
   ),

@@ -7,7 +7,7 @@ import {
   type Inbox,
   type PausedHandling,
 } from '@ackhook/core'
-import { shareHandlers } from '@ackhook/core/sharing'
+import { dropOldLetters, shareHandlers } from '@ackhook/core/sharing'
 import {
   ABORT,
   ACCEPT_RESULTS,
@@ -19,6 +19,7 @@ import {
   createAttempt,
   describeError,
   eventRef,
+  type OlderLetters,
   PauseLog,
   type PresenceStore,
   type ProcessEvent,
@@ -60,6 +61,7 @@ export class TableInbox implements Inbox, TableClient {
   #isDead = false
   #isDown = false
   #pauseLog: PauseLog | undefined
+  #stopDropping = (): void => {}
 
   constructor(table: Table, aheadMs = 0) {
     this.table = table
@@ -73,6 +75,7 @@ export class TableInbox implements Inbox, TableClient {
     this.policy = policy
     this.#process = run
     this.#pauseLog = new PauseLog(policy)
+    this.#stopDropping = dropOldLetters(this.deadLetters, policy)
     if (policy.concurrency > 0) this.table.clients.add(this)
   }
 
@@ -87,6 +90,7 @@ export class TableInbox implements Inbox, TableClient {
 
   async close(timeoutMs: number) {
     this.isClosed = true
+    this.#stopDropping()
     const ended = Promise.all([...this.held.values()].map(one => one.ended))
     if (!(await settlesWithin(ended, timeoutMs))) {
       for (const { attempt } of this.held.values()) attempt.abort(ABORT.drained())
@@ -138,6 +142,7 @@ export class TableInbox implements Inbox, TableClient {
     discard: async key => (await this.discardMany([key])).length === 1,
     redriveMany: keys => this.redriveMany(keys),
     discardMany: keys => this.discardMany(keys),
+    discardOlder: query => this.discardOlder(query),
   }
 
   readonly handling: HandlingControl = {
@@ -450,6 +455,14 @@ export class TableInbox implements Inbox, TableClient {
       for (const key of dead) this.table.rows.delete(key)
       return dead
     })
+  }
+
+  protected async discardOlder({ failedBefore, limit }: OlderLetters): Promise<number> {
+    const old = [...this.table.rows.values()]
+      .filter(({ state, failedAt }) => state === 'dead' && failedAt < failedBefore)
+      .sort((a, b) => a.failedAt - b.failedAt)
+      .slice(0, limit)
+    return (await this.discardMany(old.map(({ delivery }) => delivery.key))).length
   }
 
   protected dead(keys: readonly string[]): readonly TableRow[] {

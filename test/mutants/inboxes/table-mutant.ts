@@ -38,6 +38,7 @@ export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
       forgets: true,
       counts: true,
       many: true,
+      drops: true,
       pauses: true,
       pausesTypes: true,
     },

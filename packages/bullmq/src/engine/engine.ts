@@ -155,6 +155,8 @@ export interface Engine {
    * ids.
    */
   discardMany(jobIds: readonly string[]): Promise<readonly string[]>
+  /** Removes the oldest of the dead letters that failed before a time. Resolves to how many. */
+  discardOlder(failedBefore: number, limit: number): Promise<number>
   /** Forgets a handled event's id in one step. `false` if the id is not remembered as handled. */
   forget(jobId: string): Promise<boolean>
   /** Returns the ids of some of the jobs that arrived last and wait for their first attempt. */

@@ -44,6 +44,8 @@ export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetter
     discard: async key => (await ask('discard', engine => discardMany(engine, [key]))).length === 1,
     redriveMany: keys => ask('redriveMany', engine => redriveMany(engine, keys)),
     discardMany: keys => ask('discardMany', engine => discardMany(engine, keys)),
+    discardOlder: ({ failedBefore, limit }) =>
+      ask('discardOlder', engine => engine.discardOlder(Math.floor(failedBefore), limit)),
   }
 }
 

@@ -43,6 +43,7 @@ import {
   ADD_PAUSE,
   COUNT_UNFINISHED,
   DISCARD,
+  DISCARD_OLDER,
   EXTEND_LOCKS,
   FIND_NAME,
   FORGET,
@@ -260,6 +261,11 @@ class PostgresEngine implements QueueEngine {
 
   discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
     return this.#change(DISCARD, [this.name, jobIds])
+  }
+
+  async discardOlder(failedBefore: number, limit: number): Promise<number> {
+    const { rows } = await this.#queries.query(DISCARD_OLDER, [this.name, failedBefore, limit])
+    return Number(rows[0]?.['n'])
   }
 
   async forget(jobId: string): Promise<boolean> {

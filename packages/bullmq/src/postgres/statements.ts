@@ -152,6 +152,16 @@ WITH dead AS MATERIALIZED (
 )
 SELECT id FROM removed WHERE n = 1`
 
+/** Discards the oldest dead letters that failed before a time. $1 queue, $2 time, $3 limit. */
+export const DISCARD_OLDER = `
+WITH dead AS MATERIALIZED (
+  SELECT id FROM job WHERE queue = $1 AND state = 'failed' AND finished_at_ms < $2
+  ORDER BY finished_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
+), removed AS (
+  SELECT remove($1, id, false) AS n FROM dead
+)
+SELECT count(*) AS n FROM removed WHERE n = 1`
+
 const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 
 /**

@@ -141,6 +141,11 @@ export class ManyQueues implements Engine {
     return this.#union(queue => queue.discardMany(jobIds))
   }
 
+  async discardOlder(failedBefore: number, limit: number): Promise<number> {
+    const counts = await this.#all(queue => queue.discardOlder(failedBefore, limit))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
   forget(jobId: string): Promise<boolean> {
     return this.#any(queue => queue.forget(jobId))
   }

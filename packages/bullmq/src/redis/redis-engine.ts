@@ -29,6 +29,7 @@ import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
 import {
   DISCARD,
+  DISCARD_OLDER,
   EXTEND_LOCKS,
   FORGET,
   LOCKED_WITH,
@@ -240,6 +241,11 @@ class RedisEngine implements QueueEngine {
       const keys = ['failed', jobId, `${jobId}:logs`, 'events'].map(name => this.#key(name))
       return Number(await this.#client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
     })
+  }
+
+  async discardOlder(failedBefore: number, limit: number): Promise<number> {
+    const keys = ['failed', 'events'].map(name => this.#key(name))
+    return Number(await this.#client['eval'](DISCARD_OLDER, 2, ...keys, this.#key(''), failedBefore, limit))
   }
 
   async forget(jobId: string): Promise<boolean> {

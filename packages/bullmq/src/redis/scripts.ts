@@ -133,6 +133,21 @@ return 1
 `
 
 /**
+ * Removes the oldest dead letters that failed before a time. A job that is requeued meanwhile is in this set no longer.
+ *
+ * KEYS: the failed jobs, the events of the queue. ARGV: the prefix of the queue's keys, the time, the number of jobs.
+ */
+export const DISCARD_OLDER = `
+local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3])
+for _, id in ipairs(ids) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('DEL', ARGV[1] .. id, ARGV[1] .. id .. ':logs')
+  redis.call('XADD', KEYS[2], '*', 'event', 'removed', 'jobId', id, 'prev', 'failed')
+end
+return #ids
+`
+
+/**
  * Forgets a handled event: its job, or the hash that has replaced it.
  *
  * KEYS: the handled jobs, the job, its log. ARGV: the id of the job.

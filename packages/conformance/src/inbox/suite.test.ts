@@ -12,6 +12,7 @@ const EVERYTHING = {
   browse: true,
   counts: true,
   many: true,
+  drops: true,
   groups: true,
   lookup: true,
   pauses: true,
@@ -50,7 +51,7 @@ describe('the inbox suite', () => {
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { ...EVERYTHING, survives: false, shared: false, many: false }
+  const capabilities = { ...EVERYTHING, survives: false, shared: false, many: false, drops: false }
   const openSmall = (bytes: number) => ({
     createInbox() {
       const inbox = memoryInbox()

@@ -4,6 +4,7 @@ import { acceptanceCases } from './cases/acceptance.ts'
 import { browseCases } from './cases/browse.ts'
 import { clockCases } from './cases/clocks.ts'
 import { crashCases } from './cases/crashes.ts'
+import { retentionCases } from './cases/dead-letter-retention.ts'
 import { deadLetterCases } from './cases/dead-letters.ts'
 import { drainCases } from './cases/drain.ts'
 import { durabilityCases } from './cases/durability.ts'
@@ -27,6 +28,7 @@ const CASES = [
   ...acceptanceCases,
   ...processingCases,
   ...deadLetterCases,
+  ...retentionCases,
   ...pageCases,
   ...groupCases,
   ...lookupCases,

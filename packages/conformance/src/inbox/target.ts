@@ -17,6 +17,8 @@ export interface InboxCapabilities {
   readonly counts?: boolean | undefined
   /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
   readonly many?: boolean | undefined
+  /** Drops dead letters by their age (`deadLetters.discardOlder`, `deadLetterRetentionMs`). */
+  readonly drops?: boolean | undefined
   /** Counts and lists dead letters by the kind of their error (`deadLetters.groups`). */
   readonly groups?: boolean | undefined
   /** Tells where one event is (`lookup`). */

@@ -70,6 +70,8 @@ export interface ProcessingPolicy {
   readonly logger: Logger
   /** Absent when this process only receives. */
   readonly handlers?: HandlerSharing | undefined
+  /** How long dead letters are kept, in milliseconds. Absent: until someone redrives or discards them. */
+  readonly deadLetterRetentionMs?: number | undefined
 }
 
 /** Options of a receiver that an inbox may refuse. */
@@ -115,6 +117,8 @@ export interface Inbox {
   /** Counts across all processes that share the inbox. Rejects if the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore
+  /** Reason and fix for the absence of `deadLetters.discardOlder`. */
+  readonly cannotDiscardOlder?: string
   /** Pauses and resumes handling. Absent if the engine cannot. */
   readonly handling?: HandlingControl
   /** Reason and fix for the absence of `handling`. */
@@ -290,4 +294,17 @@ export interface DeadLetterStore {
    */
   redriveMany?(keys: readonly string[]): MaybePromise<readonly string[]>
   discardMany?(keys: readonly string[]): MaybePromise<readonly string[]>
+  /**
+   * Discards some of the letters that failed before a time, the oldest first, in one step: a letter that has been redriven
+   * and failed again meanwhile stays. Returns how many; fewer than `limit` if no more are left. If absent, the option
+   * `deadLetterRetention` is refused. An inbox that has it calls `dropOldLetters` in `start`.
+   */
+  discardOlder?(query: OlderLetters): MaybePromise<number>
+}
+
+/** Letters for `deadLetters.discardOlder`. */
+export interface OlderLetters {
+  /** Milliseconds since the epoch. */
+  readonly failedBefore: number
+  readonly limit: number
 }

@@ -86,6 +86,16 @@ export type Observation =
   | (OfEvent & { readonly kind: 'failure_lost'; readonly error: unknown })
   /** Someone redrove or deleted a dead letter on a dashboard. `by`: that person, if `authorize` gave a name. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
+  /**
+   * Acknowledged events were deleted without having been handled: dead letters, and events that waited. `retention`: by the
+   * option `deadLetterRetention`. `erasure`: by `eraseEvents`.
+   */
+  | {
+      readonly kind: 'dropped'
+      readonly cause: 'retention' | 'erasure'
+      readonly dead: number
+      readonly waiting: number
+    }
   /** A call to the store took longer than a quarter of its deadline. */
   | { readonly kind: 'store_slow'; readonly operation: string; readonly durationMs: number }
   /** A call to the store or the inbox failed or timed out, or the inbox could not start (`'start'`). */

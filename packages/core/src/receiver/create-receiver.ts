@@ -222,6 +222,7 @@ function policyOf(
     handlerTimeoutMs: resolved.handlerTimeoutMs,
     retry: resolved.retry,
     retentionMs: resolved.retentionMs,
+    deadLetterRetentionMs: resolved.deadLetterRetentionMs,
     serialize: resolved.serializeBy !== undefined,
     clock,
     observe,

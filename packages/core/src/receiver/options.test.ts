@@ -28,6 +28,7 @@ describe('the defaults', () => {
       bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000, reading: expect.any(ReadingBytes) },
       bodyBounds: { maxDepth: 1024, maxValues: 100_000 },
       retentionMs: 604_800_000,
+      deadLetterRetentionMs: undefined,
       namespace: '',
       serializeBy: undefined,
       strict: false,
@@ -108,6 +109,16 @@ describe('concurrency', () => {
   })
 })
 
+it('deadLetterRetention needs an inbox that drops letters, is false by default, and is bounded', () => {
+  const dropping = durable({ deadLetters: { discardOlder: () => 0 } as never })
+  expect(resolve({ inbox: dropping, deadLetterRetention: '30d' }).deadLetterRetentionMs).toBe(2_592_000_000)
+  expect(resolve({ inbox: dropping, deadLetterRetention: false }).deadLetterRetentionMs).toBeUndefined()
+  for (const deadLetterRetention of ['59m', 30, '3651d'])
+    expect(() => resolve({ inbox: dropping, deadLetterRetention })).toThrow(/deadLetterRetention/)
+  const inbox = durable({ cannotDiscardOlder: 'set the retention of the queue' })
+  expect(() => resolve({ inbox, deadLetterRetention: '30d' })).toThrow(/set the retention of the queue/)
+})
+
 describe('the given options', () => {
   it('are used', () => {
     const given = {
@@ -155,6 +166,7 @@ describe('the given options', () => {
     ['retention', { tolerance: '4d' }],
     ['retention', { retention: '0s' }],
     ['retention', { retention: '366d' }],
+    ['deadLetterRetention', { deadLetterRetention: '30d' }],
     ['store', { store: {} }],
     ['store', { store: { claim() {}, extend() {}, complete() {} } }],
     ['store', { store: memoryStore(), inbox: memoryInbox() }],

@@ -95,6 +95,11 @@ export interface ReceiverOptions<
   /** Retention of handled ids. Default `'7d'`. Make it longer than the sender's entire retry window. */
   readonly retention?: Duration | undefined
   /**
+   * How long a durable inbox keeps dead letters after their last attempt. Default `false`: until someone redrives or
+   * discards them, since their events were acknowledged. Each drop is logged and observed.
+   */
+  readonly deadLetterRetention?: Duration | false | undefined
+  /**
    * Keeps the ids of several endpoints or tenants apart. A string, or a function of the request's context. No signature
    * covers it: derive it from the key that selects the secret.
    */
@@ -155,6 +160,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly bodyBounds: BodyBounds
   readonly capacityBytes: number
   readonly retentionMs: number
+  readonly deadLetterRetentionMs: number | undefined
   readonly effects: Effects | undefined
   readonly serializeBy: Options<Context>['serializeBy'] | undefined
   readonly contract: Contract
@@ -185,6 +191,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'bodyValues',
   'bodyTimeout',
   'retention',
+  'deadLetterRetention',
   'namespace',
   'serializeBy',
   'contract',
@@ -248,6 +255,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     },
     bodyBounds: boundsOf(options),
     retentionMs,
+    deadLetterRetentionMs: letterRetentionOf(options.deadLetterRetention ?? false, inbox),
     namespace: namespaceOf(options.namespace ?? ''),
     effects: effectsOf(options.effects),
     serializeBy: serializeByOf(options, inbox),
@@ -265,6 +273,17 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   inbox.checkOptions?.({ concurrency, capacity, handlerTimeoutMs, retry, retentionMs })
   return resolved
 }
+
+function letterRetentionOf(retention: Duration | false, inbox: Inbox): number | undefined {
+  if (retention === false) return undefined
+  const option = 'deadLetterRetention'
+  if (inbox.deadLetters.discardOlder === undefined)
+    throw new ConfigurationError(option, inbox.cannotDiscardOlder ?? NO_RETENTION)
+  return durationMs(retention, { option, minMs: 60 * MINUTE_MS, maxMs: 10 * YEAR_MS })
+}
+
+const NO_RETENTION =
+  'leave it out: this inbox does not drop dead letters by their age. sqliteInbox and bullmqInbox do'
 
 function readingOf({ bodiesLimit }: Pick<ReceiverOptions, 'bodiesLimit'>, maxBytes: number): ReadingBytes {
   const preset = Math.max(67_108_864, maxBytes)

@@ -111,6 +111,8 @@ function detailOf(observation: Observation): string | undefined {
       return describeError(observation.error)
     case 'notice':
       return `${observation.code}: ${observation.message}`
+    case 'dropped':
+      return `${observation.cause}: ${observation.dead} dead, ${observation.waiting} waiting`
     case 'accepted':
     case 'duplicate':
       return observation.conflict ? 'another body under the same id' : undefined

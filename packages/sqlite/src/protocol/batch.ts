@@ -61,6 +61,7 @@ export type Query =
   | { readonly kind: 'group-letters' }
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget' | 'lookup'; readonly key: string }
+  | { readonly kind: 'discard-older'; readonly failedBefore: number; readonly limit: number }
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   /** Renews one lease, and answers whether it still holds. */
   | { readonly kind: 'renew'; readonly lease: Lease; readonly leaseMs: number }

@@ -21,6 +21,7 @@ const POLICY_FIELDS = {
   observe: true,
   logger: true,
   handlers: true,
+  deadLetterRetentionMs: true,
 } satisfies Readonly<Record<keyof ProcessingPolicy, true>>
 const CHECKED_FIELDS = {
   concurrency: true,

@@ -19,6 +19,8 @@ export interface PushInboxParts {
   readonly leaseMs: number
   readonly defaultRetry: NonNullable<Inbox['defaultRetry']>
   readonly cannotSerialize?: string
+  /** Setting of the platform that limits the age of dead letters, for the option `deadLetterRetention`. */
+  readonly cannotDiscardOlder?: string
   /** Throws for options that this engine does not support. */
   readonly checkOptions?: (options: CheckedOptions) => void
 }
@@ -43,7 +45,7 @@ const NOT_STARTED = 'start() must come before the first event'
 
 /** Creates an inbox from an engine that stores messages and calls a consumer with them. */
 export function createPushInbox(parts: PushInboxParts): PushInbox {
-  const { engine, store, defaultRetry, cannotSerialize } = parts
+  const { engine, store, defaultRetry, cannotSerialize, cannotDiscardOlder } = parts
   let consumer: PushConsumer | undefined
   const started = (): PushConsumer => {
     if (consumer !== undefined) return consumer
@@ -56,6 +58,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     // The engine has its own limits, and refuses when it is full.
     defaultCapacity: MAX_CAPACITY,
     ...(cannotSerialize !== undefined && { cannotSerialize }),
+    ...(cannotDiscardOlder !== undefined && { cannotDiscardOlder }),
     cannotShareSlots: CANNOT_SHARE,
     cannotPause: CANNOT_PAUSE,
     cannotLookUp: CANNOT_LOOK_UP,

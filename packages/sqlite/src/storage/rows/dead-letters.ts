@@ -40,6 +40,8 @@ const REDRIVE = `UPDATE ackhook_events SET seq = (SELECT max(seq) + 1 FROM ackho
     accepted_at = ?, reason = NULL
   WHERE key = ? AND state = ${DEAD} RETURNING seq, order_key IS NOT NULL AS isOrdered, letter_group AS "group"`
 const DISCARD = `DELETE FROM ackhook_events WHERE key = ? AND state = ${DEAD} RETURNING letter_group AS "group"`
+/** Keys, the oldest letter first. */
+const OLDER = `SELECT key FROM ackhook_events WHERE state = ${DEAD} AND due < ? ORDER BY due LIMIT ?`
 
 /** A group of letters, without its counts. */
 export type SampledGroup = Pick<DeadLetterGroup, 'group' | 'type' | 'sample'>
@@ -81,6 +83,7 @@ export class DeadLetters {
   readonly #get: SqliteStatement
   readonly #redrive: SqliteStatement
   readonly #discard: SqliteStatement
+  readonly #older: SqliteStatement
   readonly #bodies: Bodies
 
   constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts) {
@@ -104,6 +107,7 @@ export class DeadLetters {
     this.#get = database.prepare(GET)
     this.#redrive = database.prepare(REDRIVE)
     this.#discard = database.prepare(DISCARD)
+    this.#older = database.prepare(OLDER)
     this.#bodies = new Bodies(database)
   }
 
@@ -183,5 +187,10 @@ export class DeadLetters {
     this.#stacks.dropUnused(row.group)
     this.#counts.change('dead', -1)
     return true
+  }
+  /** Discards the oldest letters that failed before a time. Returns how many. */
+  discardOlder(failedBefore: number, limit: number): number {
+    const keys = (this.#older.all(failedBefore, limit) as { readonly key: string }[]).map(({ key }) => key)
+    return keys.filter(key => this.discard(key)).length
   }
 }

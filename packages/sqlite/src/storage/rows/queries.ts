@@ -67,6 +67,7 @@ const WRITES: readonly Query['kind'][] = [
   'redrive-many',
   'discard',
   'discard-many',
+  'discard-older',
   'forget',
   'group-letters',
   'publish',
@@ -144,6 +145,8 @@ export class Queries {
         return query.keys.filter(key => this.#deadLetters.redrive(key, now))
       case 'discard-many':
         return query.keys.filter(key => this.#deadLetters.discard(key))
+      case 'discard-older':
+        return this.#deadLetters.discardOlder(query.failedBefore, query.limit)
       case 'forget':
         return Number(this.#forget.run(query.key, now).changes) === 1
       case 'lookup':
