@@ -6,6 +6,7 @@ const SECTIONS = {
     'getting-started/typescript.md',
     'getting-started/testing-your-handlers.md',
     'getting-started/while-you-develop.md',
+    'getting-started/coding-agents.md',
     'getting-started/fastify.md',
     'getting-started/hono.md',
     'getting-started/node-http.md',

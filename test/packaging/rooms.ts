@@ -56,10 +56,15 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     sql: ['command', 'terminal'],
     conformance: [...SHARED, 'delivery'],
     emulator: [...SHARED, 'delivery'],
-    '.': [...SHARED, 'delivery', 'doctor', 'send', 'listen', 'inbox', 'sql', 'emulator', 'conformance'],
+    mcp: [...SHARED, 'inbox', 'emulator'],
+    '.': [
+      ...[...SHARED, 'delivery', 'doctor', 'send', 'listen', 'inbox', 'sql', 'emulator', 'conformance'],
+      'mcp',
+    ],
   },
   contract: { shape: [], record: ['shape'], '.': ['shape', 'record'] },
   client: { '.': [] },
+  mcp: { '.': [] },
   'create-ackhook': { project: [], command: ['project'], '.': ['command', 'project'] },
   sqlite: {
     protocol: [],

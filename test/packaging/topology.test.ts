@@ -8,6 +8,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': [],
   // An app may use the client without receiving anything.
   '@ackhook/client': [],
+  // It serves whatever tools it is given.
+  '@ackhook/mcp': [],
   // It only writes their names into a project.
   'create-ackhook': [],
   '@ackhook/testing': ['@ackhook/core'],
@@ -18,6 +20,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@ackhook/core',
     '@ackhook/dashboard',
     '@ackhook/emulator',
+    // Its types: the project has it only if it asks for `ackhook mcp`.
+    '@ackhook/mcp',
     '@ackhook/testing',
   ],
 }

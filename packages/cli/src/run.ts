@@ -12,6 +12,7 @@ import { emulatorCommand } from './emulator/emulator-command.ts'
 import { inboxCommand } from './inbox/inbox-command.ts'
 import { openInbox } from './inbox/open-inbox.ts'
 import { listenCommand } from './listen/listen.ts'
+import { mcpCommand } from './mcp/mcp-command.ts'
 import { replayCommand } from './send/replay.ts'
 import { sendCommand } from './send/send.ts'
 import { sqlCommand } from './sql/sql-command.ts'
@@ -67,6 +68,7 @@ function createProgram(terminal: Terminal, finish: Finish): Command {
     .addCommand(verifyCommand(terminal, finish))
     .addCommand(inboxCommand(terminal, finish, openInbox))
     .addCommand(sqlCommand(terminal, finish))
+    .addCommand(mcpCommand(terminal, finish, version))
     .addCommand(conformanceCommand(terminal, finish))
   routeOutput(program, terminal)
   return program

@@ -18,7 +18,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .description('Inspect a durable inbox and its dead letters')
     .addHelpText('after', HELP)
   const add = (name: string, description: string) => {
-    const child = withPlace(new Command(name).description(description))
+    const child = withJson(withPlace(new Command(name).description(description)))
     command.addCommand(child)
     return child
   }
@@ -77,17 +77,16 @@ function withFilter(command: Command): Command {
     .option('--group <fingerprint>', 'only those of one group, as inbox groups prints it')
 }
 
-function withPlace(command: Command): Command {
-  return withJson(
-    command
-      .option('--sqlite <file>', "sqliteInbox's database", parsePath)
-      .option('--redis <url>', "bullmqInbox's Redis, such as redis://localhost:6379")
-      .option('--cluster', 'with --redis: the address is a node of a Redis Cluster')
-      .option('--postgres <url>', "bullmqInbox's PostgreSQL, such as postgres://localhost/app")
-      .option('--queue <name>', "bullmqInbox's queue (default: ackhook)")
-      .option('--prefix <text>', "with --redis: bullmqInbox's prefix (default: bull)")
-      .option('--schema <name>', 'with --postgres: the schema of its tables (default: bullmq)'),
-  )
+/** Adds the options that name an inbox. */
+export function withPlace(command: Command): Command {
+  return command
+    .option('--sqlite <file>', "sqliteInbox's database", parsePath)
+    .option('--redis <url>', "bullmqInbox's Redis, such as redis://localhost:6379")
+    .option('--cluster', 'with --redis: the address is a node of a Redis Cluster')
+    .option('--postgres <url>', "bullmqInbox's PostgreSQL, such as postgres://localhost/app")
+    .option('--queue <name>', "bullmqInbox's queue (default: ackhook)")
+    .option('--prefix <text>', "with --redis: bullmqInbox's prefix (default: bull)")
+    .option('--schema <name>', 'with --postgres: the schema of its tables (default: bullmq)')
 }
 
 const HELP = `

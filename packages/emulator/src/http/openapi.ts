@@ -1,6 +1,6 @@
 import { REPLIES } from '../shapes/replies.ts'
 import { REQUESTS } from '../shapes/requests.ts'
-import { QUERIES, ROUTES, type Route } from '../shapes/routes.ts'
+import { operationId, QUERIES, ROUTES, type Route, type RouteName } from '../shapes/routes.ts'
 import { ref, type Schema, text } from '../shapes/schema.ts'
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -57,15 +57,15 @@ const PATHS: Readonly<Record<string, Schema>> = { ...own(), ...OTHERS }
 /** Converts the table of routes to OpenAPI: by path, then by method. */
 function own(): Readonly<Record<string, Schema>> {
   const paths: Record<string, Record<string, Schema>> = {}
-  for (const [name, route] of Object.entries(ROUTES)) {
+  for (const name of Object.keys(ROUTES) as RouteName[]) {
     const [method = '', path = ''] = name.split(' ')
     const full = `/_emulator/v1${path}`
-    paths[full] = { ...paths[full], [method.toLowerCase()]: operationOf(method.toLowerCase(), path, route) }
+    paths[full] = { ...paths[full], [method.toLowerCase()]: operationOf(name, path, ROUTES[name]) }
   }
   return paths
 }
 
-function operationOf(method: string, path: string, operation: Route): Schema {
+function operationOf(name: RouteName, path: string, operation: Route): Schema {
   const { summary, body, query, reply, status, refusals: own = [] } = operation
   const parameters = [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => inPath(name)),
@@ -74,7 +74,7 @@ function operationOf(method: string, path: string, operation: Route): Schema {
     })),
   ]
   return {
-    operationId: `${method}${path.replaceAll(/[{}]/g, '').replaceAll(/[/-]/g, '_')}`,
+    operationId: operationId(name),
     summary,
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: jsonBody(body) }),

@@ -182,3 +182,9 @@ export type RouteName = keyof typeof TABLE
 
 /** Every API call with JSON bodies. The server, its OpenAPI document and the CLI's verbs are built from this table. */
 export const ROUTES: Readonly<Record<RouteName, Route>> = TABLE
+
+/** Names a call in the OpenAPI document, and as a tool: `post_deliveries_id_replay`. */
+export function operationId(name: RouteName): string {
+  const [method = '', path = ''] = name.split(' ')
+  return `${method.toLowerCase()}${path.replaceAll(/[{}]/g, '').replaceAll(/[/-]/g, '_')}`
+}

@@ -1,0 +1,1 @@
+export { serveTools, type Tool, type ToolServerOptions } from './serve-tools.ts'
