@@ -78,7 +78,7 @@ const LONGER = [
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 /** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */
-const HEAVY = ['nextjs', 'frameworks', 'peers', 'create']
+const HEAVY = ['nextjs', 'frameworks', 'peers', 'create', 'tabs']
 
 const WITH_SERVERS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const ELSEWHERE = [...UNIT, 'test/{runtimes,postgres,databases}/**', 'test/faults/**']

@@ -5,14 +5,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
-import { readmeBlocks } from '../support/readme-blocks.ts'
+import { type ReadmeBlock, readmeBlocks } from '../support/readme-blocks.ts'
 import { run } from './run.ts'
 
 /** A user with an empty folder, an empty home and a page to follow. */
 export interface NewUser {
   readonly folder: string
-  /** Follows a page's marked blocks in order, and returns the output of the foreground commands. */
-  follow(page: string, name: string): Promise<string>
+  /**
+   * Follows a page's marked blocks in order, in a form that `as` may choose, and returns the output of the foreground
+   * commands.
+   */
+  follow(page: string, name: string, as?: (block: ReadmeBlock) => ReadmeBlock): Promise<string>
   /** Starts a server in the background, and resolves once it can be reached. */
   start(commands: string): Promise<void>
   /** Runs commands to their end and returns their output. */
@@ -33,12 +36,18 @@ export async function newUser(registry: string, path: readonly string[] = []): P
   const folder = join(home, 'first-hour')
   mkdirSync(folder)
   borrowNpmCache(home)
+  writeFileSync(join(home, '.npmrc'), `registry=${registry}\n`)
   const port = String(await freePort())
   const env = {
     HOME: home,
     PATH: [...path, process.env['PATH']].join(':'),
     PORT: port,
     NPM_CONFIG_REGISTRY: registry,
+    YARN_NPM_REGISTRY_SERVER: registry.replace(/\/$/, ''),
+    YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
+    YARN_ENABLE_TELEMETRY: '0',
+    // `pnpm init` pins the newest pnpm: the one in the path is used all the same.
+    pnpm_config_pm_on_fail: 'ignore',
     // npx asks before it installs: a page that needs an answer lacks an install command.
     NPM_CONFIG_YES: 'false',
     NEXT_TELEMETRY_DISABLED: '1',
@@ -66,8 +75,8 @@ export async function newUser(registry: string, path: readonly string[] = []): P
 
   return {
     folder,
-    async follow(page, name) {
-      const blocks = readmeBlocks(page, name)
+    async follow(page, name, as = block => block) {
+      const blocks = readmeBlocks(page, name).map(as)
       if (blocks.length === 0) throw new Error(`${page} has no blocks marked <!-- test: ${name} -->`)
       const shown: string[] = []
       for (const { text, flags } of blocks) {

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename } from 'node:path'
 import type { Tarball } from './pack.ts'
+
+const LONG_AGO = '2026-01-01T00:00:00.000Z'
 
 export interface Registry {
   readonly url: string
@@ -25,7 +27,9 @@ export async function startRegistry(tarballs: readonly Tarball[]): Promise<Regis
     if (own !== undefined) {
       return answer(response, 200, JSON.stringify(packument(own, `http://${request.headers.host}`)))
     }
-    forward(`${upstream}${request.url?.slice(1)}`, response).catch(error => answer(response, 502, `${error}`))
+    forward(`${upstream}${request.url?.slice(1)}`, request, response).catch(error =>
+      answer(response, 502, `${error}`),
+    )
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -44,11 +48,15 @@ function packument({ name, path, file }: Tarball, base: string): object {
   const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
   const dist = { tarball: `${base}/${basename(file)}`, integrity }
   const { version } = manifest
-  return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } }
+  // Yarn and pnpm refuse a version that is a few hours old.
+  const time = { created: LONG_AGO, modified: LONG_AGO, [version]: LONG_AGO }
+  return { name, time, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } }
 }
 
-async function forward(url: string, response: ServerResponse): Promise<void> {
-  const upstream = await fetch(url, { headers: { accept: 'application/vnd.npm.install-v1+json' } })
+/** Asks for the form of a document that the client asks for: some check when a version was published. */
+async function forward(url: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { accept = 'application/vnd.npm.install-v1+json' } = request.headers
+  const upstream = await fetch(url, { headers: { accept } })
   answer(response, upstream.status, Buffer.from(await upstream.arrayBuffer()))
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { arch, platform } from 'node:process'
 import { ROOT } from '../support/workspace-packages.ts'
 
@@ -11,13 +11,21 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   deno: `@deno/${platform === 'linux' ? `${host}-glibc` : host}/deno`,
 }
 
-/** Creates a folder with the Bun and Deno that `test/runtimes` pins, under their own names. */
+/** Package managers that are scripts, by the name of their command. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  pnpm: 'pnpm/bin/pnpm.mjs',
+  yarn: '@yarnpkg/cli-dist/bin/yarn.js',
+}
+
+/** Creates a folder with the Bun, Deno, pnpm and Yarn that `test/runtimes` pins, under their own names. */
 export function runtimePrograms(): string {
   install()
   const folder = `${INSTALLED}.programs`
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   for (const [name, file] of Object.entries(PROGRAMS)) symlinkSync(`${INSTALLED}${file}`, `${folder}/${name}`)
+  for (const [name, file] of Object.entries(SCRIPTS))
+    writeFileSync(`${folder}/${name}`, `#!/bin/sh\nexec node "${INSTALLED}${file}" "$@"\n`, { mode: 0o755 })
   return folder
 }
 
