@@ -3,23 +3,56 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import llmstxt from 'vitepress-plugin-llms'
 import { codeTabs } from './code-tabs.mjs'
+import { descriptionOf, headOf, SITE } from './head.mjs'
 import { repositoryLinks, slugify } from './links.mjs'
+import { copyReadmes } from './readmes.mjs'
+import { search } from './search.mjs'
 import { sidebar } from './sidebar.mjs'
 
 const REPOSITORY = 'https://github.com/ackhook/ackhook'
 /** Icon, inline so that browsers do not request a favicon.ico. */
 const ICON =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M3 8l4 4 6-8' fill='none' stroke='%231a7f37' stroke-width='2.5'/></svg>"
-const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+/** Applies a reader's choices of code forms before the page is painted. */
+const APPLY_CHOICES = `for (const choice of ['manager', 'language', 'shell', 'framework']) try {
+  const value = localStorage.getItem('choice-' + choice)
+  if (value) document.documentElement.dataset[choice] = value
+} catch {}`
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const DOCS = `${ROOT}docs/`
+
+/** Version of all packages. Changesets raises it from 0.0.0 with the first release. */
+const { version } = JSON.parse(readFileSync(`${ROOT}packages/core/package.json`, 'utf8'))
+const released = version !== '0.0.0'
+
+copyReadmes(ROOT)
 
 export default defineConfig({
   title: 'Ackhook',
-  description: 'Verified, de-duplicated, acknowledged webhooks for Express, Fastify and Hono',
   lang: 'en',
   srcDir: '../docs',
   base: process.env.DOCS_BASE ?? '/',
   cleanUrls: true,
-  head: [['link', { rel: 'icon', href: ICON }]],
+  ignoreDeadLinks: 'localhostLinks',
+  head: [
+    ['link', { rel: 'icon', href: ICON }],
+    ['script', {}, APPLY_CHOICES],
+    // Room for the line about the release.
+    ...(released ? [] : [['style', {}, ':root { --vp-layout-top-height: 36px }']]),
+  ],
+  sitemap: { hostname: SITE },
+  transformHead: headOf,
+  transformPageData(page) {
+    page.description = descriptionOf(DOCS + page.filePath, page.relativePath)
+    // GitHub would show these settings as a table.
+    if (page.relativePath === 'index.md')
+      Object.assign(page.frontmatter, {
+        sidebar: false,
+        aside: false,
+        pageClass: 'landing',
+        titleTemplate: false,
+      })
+  },
   // GitHub shows README.md for a folder; a web server shows index.html.
   rewrites: {
     'getting-started/what-it-is.md': 'index.md',
@@ -35,17 +68,21 @@ export default defineConfig({
     },
   },
   vite: {
+    publicDir: `${ROOT}site/public`,
     plugins: [externalVue(), llmstxt({ excludeIndexPage: false, ignoreFiles: ['internals/*'] })],
     build: { chunkSizeWarningLimit: 2000 },
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search,
     outline: [2, 3],
+    released,
     nav: [
-      { text: 'Start', link: '/' },
+      { text: 'Quick start', link: '/getting-started/express', activeMatch: '/getting-started/' },
       { text: 'Run', link: '/run/troubleshooting' },
+      { text: 'Packages', link: '/packages/core', activeMatch: '/packages/' },
       { text: 'Options', link: '/reference/options' },
       { text: 'API', link: '/api/' },
+      { text: released ? version : 'Unreleased', link: '/reference/stability' },
     ],
     sidebar: sidebar(
       page => titleOf(page),
@@ -59,8 +96,9 @@ export default defineConfig({
 /** Returns where a page is written. VitePress sends this function to the browser, so it must not use what is outside. */
 function sourceOf({ filePath }) {
   const repository = 'https://github.com/ackhook/ackhook'
-  const [, name] = /^api\/(.+)\.md$/.exec(filePath) ?? []
-  if (name === undefined) return `${repository}/edit/main/docs/${filePath}`
+  const [, folder, name] = /^(api|packages)\/(.+)\.md$/.exec(filePath) ?? []
+  if (folder === 'packages') return `${repository}/edit/main/packages/${name}/README.md`
+  if (folder === undefined) return `${repository}/edit/main/docs/${filePath}`
   return `${repository}/tree/main/packages/${name === 'README' ? '' : name}`
 }
 

@@ -1,3 +1,5 @@
+import { byReadingOrder } from './readmes.mjs'
+
 /** Pages of each section, in reading order. A page that is missing here fails `test/docs/site.test.ts`. */
 const SECTIONS = {
   Start: [
@@ -28,15 +30,21 @@ const SECTIONS = {
     'understand/exactly-once-effects.md',
     'understand/order.md',
     'understand/comparison.md',
+    'faq.md',
+    'glossary.md',
   ],
   Run: [
     'run/troubleshooting.md',
+    'run/going-live.md',
     'run/deploying.md',
     'run/hosts.md',
     'run/scaling-out.md',
     'run/sizing.md',
     'run/monitoring.md',
+    'run/error-tracking.md',
     'run/dead-letters.md',
+    'run/your-database.md',
+    'run/workflows.md',
     'run/missed-events.md',
     'run/contract.md',
     'run/securing.md',
@@ -52,6 +60,7 @@ const SECTIONS = {
     'reference/stability.md',
     'README.md',
   ],
+  Packages: 'packages',
   API: 'api',
   Extend: 'extending',
   Internals: ['internals/guarantees.md', 'internals/performance.md'],
@@ -62,7 +71,7 @@ const SECTIONS = {
 export function sidebar(titleOf, filesOf) {
   return Object.entries(SECTIONS).map(([text, pages], index) => ({
     text,
-    collapsed: index > 3,
+    collapsed: index > 4,
     items: (typeof pages === 'string' ? pagesOf(pages, filesOf) : pages).map(page => ({
       text: titleOf(page),
       link: addressOf(page),
@@ -80,6 +89,6 @@ export function addressOf(page) {
 function pagesOf(folder, filesOf) {
   return filesOf(folder)
     .filter(file => file.endsWith('.md'))
-    .sort()
+    .sort(folder === 'packages' ? byReadingOrder : undefined)
     .map(file => `${folder}/${file}`)
 }

@@ -44,7 +44,7 @@ const ROOT_PAGES = [
 
 export function documents(): readonly string[] {
   const inDocs = filesUnder(`${ROOT}docs`)
-    .filter(file => file.endsWith('.md') && !file.startsWith('api/'))
+    .filter(file => file.endsWith('.md') && !/^(api|packages)\//.test(file))
     .map(file => `docs/${file}`)
   const readmes = workspacePackages().map(one => `packages/${one.folder}/README.md`)
   return [...ROOT_PAGES, 'examples/README.md', ...inDocs, ...readmes].filter(file =>

@@ -7,11 +7,14 @@ interface Section {
   readonly items: readonly { readonly text: string; readonly link: string }[]
 }
 
-const pages = filesUnder(`${ROOT}docs`).filter(file => file.endsWith('.md') && !file.startsWith('api/'))
+const pages = filesUnder(`${ROOT}docs`).filter(
+  file => file.endsWith('.md') && !/^(api|packages)\//.test(file),
+)
 
 it("has every documentation page once in the site's menu", () => {
-  // The pages of the API exist only while the site is built.
-  const filesOf = (folder: string) => (folder === 'api' ? [] : filesUnder(`${ROOT}docs/${folder}`))
+  // These pages exist only while the site is built.
+  const filesOf = (folder: string) =>
+    /^(api|packages)$/.test(folder) ? [] : filesUnder(`${ROOT}docs/${folder}`)
   const sections: readonly Section[] = sidebar((page: string) => page, filesOf)
   const links = sections.flatMap(section => section.items.map(item => item.link))
   expect(links.sort()).toEqual(pages.map(addressOf).sort())
