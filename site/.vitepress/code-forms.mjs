@@ -25,7 +25,12 @@ export function namesFor(text, language, files) {
   return files.reduce((result, file) => result.replaceAll(file, file.replace(/\.mjs$/, '.mts')), text)
 }
 
-/** Returns shell commands for a package manager and a language. */
+/**
+ * Returns shell commands for a package manager and a language.
+ *
+ * @param {string} code
+ * @param {{ manager: string, language?: string, files?: readonly string[] }} form
+ */
 export function commandsFor(code, { manager, language = 'js', files = [] }) {
   // These blocks work in a checkout of this repository, which has one package manager.
   if (/^(git clone|npm ci)\b|\bnpm run\b/m.test(code)) return code
