@@ -139,7 +139,13 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   // The same for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
-  '@ackhook/dashboard/letters': ['changeLetters', 'errorNameOf', 'matchesLetter'],
+  '@ackhook/dashboard/letters': [
+    'Follower',
+    'changeLetters',
+    'describeRedrive',
+    'errorNameOf',
+    'matchesLetter',
+  ],
   '@ackhook/emulator': ['EmulatorError'],
   '@ackhook/emulator/routes': [
     'FAULTS',

@@ -91,11 +91,11 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   dashboard: {
     protocol: [],
     security: [],
-    letters: [],
+    letters: ['protocol'],
     options: ['protocol', 'security'],
     api: ['protocol', 'options', 'letters'],
     mount: ['protocol', 'security', 'options', 'api'],
-    '.': ['options', 'mount', 'letters'],
+    '.': ['protocol', 'options', 'mount', 'letters'],
   },
   emulator: {
     errors: [],

@@ -1,24 +1,51 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
+import { type Inbox, memoryInbox } from '@ackhook/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { expectAccessible, keepScreenshot, type Page } from '../../../test/support/browser.ts'
 import { inFull } from '../../../test/support/in-full.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { DashboardOptions } from '../src/index.ts'
+import { changeLetters } from '../src/letters.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
 const { contextWith, open } = sharedBrowser()
 
 /** Serves the dashboard of some letters behind a prefix, as in an app. */
-async function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
-  const pages = dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never)
-  const server = createServer(pages).listen(0, '127.0.0.1')
+function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
+  return listen(dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never))
+}
+
+async function listen(handler: RequestListener): Promise<string> {
+  const server = createServer(handler).listen(0, '127.0.0.1')
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
   return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+}
+
+/** An inbox in memory that redrives `most` letters, and the others once `goOn` is called. */
+function holdingBack(most: number): {
+  readonly inbox: Inbox
+  readonly goOn: (withoutThose?: boolean) => void
+} {
+  const inbox = memoryInbox()
+  let release = (_withoutThose: boolean): void => {}
+  const held = new Promise<boolean>(resolve => {
+    release = resolve
+  })
+  let redriven = 0
+  const redriveMany = async (keys: readonly string[]) => {
+    redriven += keys.length
+    if (redriven > most && redriven - keys.length <= most && (await held)) return []
+    return changeLetters(inbox.deadLetters, 'redrive', keys)
+  }
+  return {
+    inbox: { ...inbox, deadLetters: { ...inbox.deadLetters, redriveMany } },
+    goOn: (withoutThose = false) => release(withoutThose),
+  }
 }
 
 /** Presses j and Enter as the first row appears. A string, since the tests have no DOM types. */
@@ -90,23 +117,13 @@ describe('whether the queue grows', () => {
 })
 
 describe('dead letters by error', () => {
-  it('are redriven together from their group, with progress, and can be stopped', async () => {
-    const letters = withLetters()
+  it('are redriven together from their group, on every page, until somebody stops it', async () => {
+    const { inbox, goOn } = holdingBack(200)
+    const letters = withLetters(inbox)
     letters.failure = 'down'
     const ids = Array.from({ length: 250 }, (_, n) => `evt_${n}`)
     await dead(letters, ids, 'a.b')
-    const context = await contextWith()
-    let posts = 0
-    let goOn = (): void => {}
-    const held = new Promise<void>(resolve => {
-      goOn = resolve
-    })
-    await context.route('**/api/letters/redrive', async route => {
-      // The first counts the letters, the second redrives 200.
-      if (++posts === 3) await held
-      await route.continue()
-    })
-    const page = await open(`${await serve(letters)}#/letters`, context)
+    const page = await open(`${await serve(letters)}#/letters`)
     const group = page.getByRole('region', { name: 'By error' }).getByRole('listitem')
     await vi.waitFor(async () =>
       expect(await group.innerText()).toMatch(/NonRetryableError: down\s+× 250\s+a\.b[\s\S]+Redrive 250 …/),
@@ -120,8 +137,59 @@ describe('dead letters by error', () => {
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByRole('button', { name: 'Stop' }).click()
     goOn()
-    await page.getByText(/^Stopped\. 2[05]0 letters redriven\.$/).waitFor()
+    await page.getByText(/^Stopped\. 2[05]0 redriven: /).waitFor()
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
+  })
+
+  it('are redriven to their end though the page is closed, and the next page tells the result', async () => {
+    const { inbox, goOn } = holdingBack(200)
+    const letters = withLetters(inbox)
+    const ids = Array.from({ length: 250 }, (_, n) => `evt_${n}`)
+    await dead(letters, ids)
+    const at = await serve(letters)
+    const first = await open(`${at}#/letters`)
+    await first.getByRole('button', { name: 'Redrive all …' }).click()
+    letters.failing = new Set(['evt_3'])
+    await first.getByRole('button', { name: 'Redrive 250 letters' }).click()
+    await first.getByText('Redriving: 200 of 250').waitFor()
+    await first.close()
+    goOn()
+    await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(1), 20_000)
+    const page = await open(at)
+    await page.getByText('250 redriven: 249 handled, 1 failed again: same error.').waitFor()
+    expect(await page.locator('.note.good').count()).toBe(0)
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    await page.getByText('250 redriven').waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(await page.getByText('250 redriven').count()).toBe(0)
+  })
+
+  it('whose process ends meanwhile are still there, and the rest is started again', async () => {
+    const { inbox, goOn } = holdingBack(200)
+    onTestFinished(() => goOn())
+    const letters = withLetters(inbox)
+    await dead(
+      letters,
+      Array.from({ length: 250 }, (_, n) => `evt_${n}`),
+    )
+    letters.broken = false
+    const pages = [1, 2].map(() => dashboard({ inbox: letters.inbox, authorize: () => 'admin' } as never))
+    let current = 0
+    const at = await listen((request, response) => pages[current]?.(request, response))
+    const page = await open(`${at}#/letters`)
+    await page.getByRole('button', { name: 'Redrive all …' }).click()
+    await page.getByRole('button', { name: 'Redrive 250 letters' }).click()
+    await page.getByText('Redriving: 200 of 250').waitFor()
+    // The process that replies from now on has never heard of the batch.
+    current = 1
+    await page
+      .getByText(/has ended, or does not reply: 200 of 250 were redriven .* 50 of its letters are/)
+      .waitFor()
+    goOn(true)
+    await page.getByRole('button', { name: 'Redrive the 50 left' }).click()
+    await page.getByText('50 redriven: 50 handled.').waitFor()
+    expect((await letters.receiver.stats()).dead).toBe(0)
   })
 
   it('are found by the link of their group, by the text of the error, and by a category of types', async () => {
@@ -168,7 +236,7 @@ describe('dead letters by error', () => {
     await vi.waitFor(async () => expect(await card.innerText()).toMatch(/reading 'price'\)\s+× 2/))
     await card.getByText('Stack', { exact: true }).click()
     await card.getByText('with-letters.ts').waitFor()
-    await page.getByRole('link', { name: 'Show those that failed' }).click()
+    await page.getByRole('status').getByRole('link', { name: "reading 'price'" }).click()
     await vi.waitFor(async () => expect((await texts(page, 'tr.row a')).sort()).toEqual(['evt_7', 'evt_8']))
   })
 })
@@ -275,7 +343,7 @@ describe('dead letters', () => {
     await page.getByRole('button', { name: 'Redrive all that match' }).click()
     await page.getByRole('heading', { name: 'Redrive all 2 letters that match?' }).waitFor()
     await page.getByRole('button', { name: 'Redrive 2 letters' }).click()
-    await page.getByText('2 letters redriven.').waitFor()
+    await page.getByText('2 redriven: 2 handled.').waitFor()
     await page.getByLabel('Type', { exact: true }).fill('')
     await page.getByLabel('Type', { exact: true }).press('Enter')
     await vi.waitFor(async () => expect(await texts(page, 'tr.row a')).toEqual(['evt_3']))

@@ -22,6 +22,8 @@ export interface Letters {
   broken: boolean
   /** Ids whose handler fails whatever `broken` is. Set: only these fail. */
   failing: ReadonlySet<string> | undefined
+  /** The handler's error leaves attempts. */
+  isRetryable: boolean
   /** Message of the error that the handler throws. */
   failure: string
   /** Promise that the handler waits for. */
@@ -46,6 +48,7 @@ export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Let
     warned,
     broken: true,
     failing: undefined,
+    isRetryable: false,
     failure: 'the CRM refused',
     hold: Promise.resolve(),
     async send(id, type = 'conversation.resolved', data = { conversation_id: 'cnv_1' }) {
@@ -56,7 +59,8 @@ export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Let
   }
   receiver.on('*', async ({ id }) => {
     await letters.hold
-    if (letters.failing?.has(id) ?? letters.broken) throw new NonRetryableError(letters.failure)
+    if (!(letters.failing?.has(id) ?? letters.broken)) return
+    throw letters.isRetryable ? new Error(letters.failure) : new NonRetryableError(letters.failure)
   })
   return letters
 }

@@ -8,15 +8,12 @@ import { confirm, type Scope } from '../kit/confirm.tsx'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
+import { isBatchChanging, startBatch } from './batches.tsx'
 import type { EventSelection } from './filters.tsx'
-import { followRedriven } from './follow-redriven.tsx'
 
 export type Change = 'redrive' | 'discard'
 
-const PAGE = 200
-const DONE = { redrive: 'redriven', discard: 'discarded' } as const
 const VERB = { redrive: 'Redrive', discard: 'Discard' } as const
-const TITLE = { redrive: 'Redriving', discard: 'Discarding' } as const
 const COUNTING = 'Counting letters'
 const WHAT = {
   redrive: "They run again in your app's processes, from attempt 1.",
@@ -25,21 +22,18 @@ const WHAT = {
 
 /** Returns whether a task is counting or changing letters. Only one may run at a time. */
 export function isChanging(): boolean {
-  return [COUNTING, TITLE.redrive, TITLE.discard].some(isUnderWay)
+  return isUnderWay(COUNTING) || isBatchChanging()
 }
 
-/** Asks for confirmation, then changes the letters with these keys. Resolves with whether it started. */
+/** Asks for confirmation, then starts a batch of these letters. Resolves with whether it started. */
 export async function changeLetters(action: Change, keys: readonly string[]): Promise<boolean> {
   if (!(await isSure(action, `${VERB[action]} ${countOf(keys.length)}?`, keys.length))) return false
-  return change(action, keys.length, async ({ signal, report }) => {
-    for (let at = 0; at < keys.length && !signal.aborted; at += PAGE)
-      report(await post(action, { keys: keys.slice(at, at + PAGE) }))
-  })
+  return startBatch({ action, keys, total: keys.length })
 }
 
 /**
- * Counts the letters that a list shows, asks for confirmation, then changes them page by page until stopped. Letters
- * that failed after `failedBy`, in server time, stay unchanged. `known` is their number if already counted.
+ * Counts the letters that a list shows, asks for confirmation, then starts a batch. Letters that failed after `failedBy`,
+ * in server time, stay unchanged. `known` is their number if already counted.
  */
 export async function changeMatching(
   action: Change,
@@ -56,7 +50,7 @@ export async function changeMatching(
   const which = words.length === 0 ? '' : ' that match'
   const scope = { words, whole: 'No filter is set: these are all dead letters of this inbox.' }
   if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count, scope))) return false
-  return change(action, count, work => eachPage(action, { matching }, work), filter.group)
+  return startBatch({ action, matching, total: count })
 }
 
 /** Redrives one letter without a summary, because its page shows the result. */
@@ -77,73 +71,24 @@ function isSure(action: Change, title: string, count: number, scope?: Scope): Pr
   return confirm(title, WHAT[action], `${VERB[action]} ${countOf(count)}`, isDangerous, scope)
 }
 
-interface Work {
-  readonly signal: AbortSignal
-  readonly report: (page: ChangeReport) => void
-}
-
-/** Runs the requests as a task. Always returns true, as some letters may have changed before an error. */
-async function change(
-  action: Change,
-  count: number,
-  work: (parts: Work) => Promise<void>,
-  group?: string,
-): Promise<boolean> {
-  const sum = { changed: 0, missed: 0 }
-  const changedKeys: string[] = []
-  const run = async ({ signal, progress }: TaskControl) => {
-    progress(0, count)
-    await work({
-      signal,
-      report({ changed, missed, keys = [] }) {
-        changedKeys.push(...keys)
-        sum.changed += changed
-        sum.missed += missed
-        progress(sum.changed + sum.missed, count)
-      },
-    })
-    return summary(action, sum)
-  }
-  await runTask(TITLE[action], run, said => said)
-  if (action === 'redrive' && changedKeys.length > 0) void followRedriven(changedKeys, group)
-  return true
-}
-
 /** Counts matching letters. Resolves with `undefined` after a reported error or a stop. */
 function countMatching(action: Change, matching: LetterFilter): Promise<number | undefined> {
   const work = async ({ signal, progress }: TaskControl) => {
     let count = 0
-    const report = ({ changed }: ChangeReport) => {
-      count += changed
+    let after: string | undefined
+    do {
+      const page = await post(action, { matching, dryRun: true, ...(after !== undefined && { after }) })
+      count += page.changed
+      after = page.next
       progress(count)
-    }
-    await eachPage(action, { matching, dryRun: true }, { signal, report })
+    } while (after !== undefined && !signal.aborted)
     return signal.aborted ? undefined : count
   }
   return runTask(COUNTING, work, () => '')
 }
 
-async function eachPage(
-  action: Change,
-  request: Extract<ChangeRequest, { matching: unknown }>,
-  { signal, report }: Work,
-): Promise<void> {
-  let after: string | undefined
-  do {
-    const page = await post(action, { ...request, ...(after !== undefined && { after }) })
-    report(page)
-    after = page.next
-  } while (after !== undefined && !signal.aborted)
-}
-
 function post(action: Change, body: ChangeRequest): Promise<ChangeReport> {
   return call(`api/letters/${action}`, { method: 'POST', body })
-}
-
-function summary(action: Change, { changed, missed }: Omit<ChangeReport, 'next'>): string {
-  const reason = `could not be ${DONE[action]}: no longer there${action === 'redrive' ? ', or the inbox is full' : ''}`
-  const rest = missed === 0 ? '' : ` ${countOf(missed)} ${reason}.`
-  return `${countOf(changed)} ${DONE[action]}.${rest}`
 }
 
 function countOf(count: number): string {

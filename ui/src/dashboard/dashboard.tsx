@@ -5,6 +5,7 @@ import { Failure } from '../kit/failure.tsx'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
+import { Batches } from './batches.tsx'
 import { EventsPage } from './events-page.tsx'
 import { FindBox, FindButton } from './find-box.tsx'
 import { LetterPage } from './letter-page.tsx'
@@ -24,6 +25,7 @@ export function Dashboard() {
       foot={data?.role === 'read' ? 'Read only' : undefined}
     >
       <Failure error={overview.error.value} retry={overview.reload} isStale={data !== undefined} />
+      <Batches role={data?.role} />
       {data !== undefined || overview.error.value === undefined ? (
         <Page data={data} />
       ) : (

@@ -10,9 +10,9 @@ import { AgoCell, zoneOf } from '../kit/now.tsx'
 import { type Paged, usePaged } from '../kit/paged.ts'
 import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
+import { batchTurn } from './batches.tsx'
 import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
 import { clearing, type EventSelection, Filters, selectionHere } from './filters.tsx'
-import { BatchOutcome, endedBatches } from './follow-redriven.tsx'
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
@@ -57,7 +57,7 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
       if (keys !== undefined) selected.value = new Set(keys.filter(key => selected.peek().has(key)))
     },
   )
-  const ended = endedBatches.value
+  const ended = batchTurn.value
   const known = useRef(ended)
   useEffect(() => {
     if (known.current !== ended) paged.reload()
@@ -71,7 +71,6 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
         <h1>Dead letters</h1>
         <NewLetters count={fresh.count.value} show={paged.reload} />
       </div>
-      <BatchOutcome />
       <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
       {clearing() === undefined && paged.list.value.count > 0 && (
         <LetterGroups

@@ -1,12 +1,13 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { locate } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
-import { type Change, changeLetters, parseChange, parseKeys } from './change-letters.ts'
+import { Batches, parseBatch } from './batches.ts'
+import { type Change, changeLetters, parseChange } from './change-letters.ts'
 import { find } from './find.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
-import { statesOf, whereaboutsOf } from './whereabouts.ts'
 
 /** The caller, from `authorize`. */
 export interface Caller {
@@ -19,6 +20,8 @@ interface Env {
 }
 
 const MAX_BYTES = 64 * 1024
+/** Bytes of a request with 5,000 keys. */
+const MAX_BATCH_BYTES = 512 * 1024
 /** Pattern of an event's key. */
 const KEY = ':key{[\\w-]{1,64}}'
 
@@ -41,29 +44,51 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   api.get('/letters/groups', async c => c.json(await groupLetters(parts)))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
   api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
-  api.get(`/events/${KEY}`, async c => c.json(await whereaboutsOf(parts.inbox, c.req.param('key'))))
+  api.get(`/events/${KEY}`, async c => c.json((await locate(parts.inbox, c.req.param('key'))).where))
   api.get('/find', async c =>
     c.json(await find(parts, c.req.query('q') ?? '', c.req.query('namespace') ?? '')),
-  )
-  api.post('/events/states', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c =>
-    c.json(await statesOf(parts.inbox, parseKeys(await readJson(c)).keys)),
   )
   for (const change of ['redrive', 'discard'] as const) {
     api.post(`/letters/${change}`, bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), c =>
       postChange(c, parts, change),
     )
   }
+  addBatches(api, parts)
   return api
+}
+
+/** Adds the routes of batches, which run in this process. */
+function addBatches(api: Hono<Env>, parts: ResolvedDashboard): void {
+  const batches = new Batches(parts)
+  api.get('/batches', c => c.json(batches.list()))
+  api.post('/batches', bodyLimit({ maxSize: MAX_BATCH_BYTES, onError: tooLarge }), async c => {
+    const { name } = requireAdmin(c)
+    return c.json(await batches.start(parseBatch(await readJson(c)), name))
+  })
+  api.post('/batches/left', bodyLimit({ maxSize: MAX_BATCH_BYTES, onError: tooLarge }), async c =>
+    c.json(await batches.count(parseBatch(await readJson(c)))),
+  )
+  api.post(`/batches/${KEY}/stop`, c => {
+    requireAdmin(c)
+    const batch = batches.stop(c.req.param('key'))
+    if (batch === undefined) throw new ApiProblem(404, 'not_found', 'There is no such batch in this process.')
+    return c.json(batch)
+  })
+}
+
+function requireAdmin(c: Context<Env>): Caller {
+  const { caller } = c.env
+  if (caller.role === 'admin') return caller
+  throw new ApiProblem(403, 'read_only', 'This requires the admin role.')
 }
 
 /** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
-  return pathname.match(/\/api(\/(?:overview|find|letters|events)(?:\/[^/]*)?)$/)?.[1]
+  return pathname.match(/\/api(\/(?:overview|find|letters|events|batches)(?:\/[^/]*)?(?:\/stop)?)$/)?.[1]
 }
 
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
-  const { role, name } = c.env.caller
-  if (role !== 'admin') throw new ApiProblem(403, 'read_only', 'This requires the admin role.')
+  const { name } = requireAdmin(c)
   return c.json(await changeLetters(parts, change, parseChange(await readJson(c)), name))
 }
 
@@ -112,5 +137,5 @@ async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow
 }
 
 function tooLarge(): Response {
-  return new ApiProblem(413, 'too_large', `The body may have at most ${MAX_BYTES} bytes.`).toReply()
+  return new ApiProblem(413, 'too_large', 'The body is too large.').toReply()
 }

@@ -1,13 +1,20 @@
+import { inLanes } from '../letters/in-lanes.ts'
 import { changeLetters as changeMany } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { ApiProblem, type ChangeReport, type ChangeRequest, type EventRow } from '../protocol/protocol.ts'
+import {
+  ApiProblem,
+  type ChangeReport,
+  type ChangeRequest,
+  type EventRow,
+  type LetterFilter,
+} from '../protocol/protocol.ts'
 import { listEvents, MAX_SCANNED } from './list-events.ts'
 
 export type Change = 'redrive' | 'discard'
 
-const MAX_KEYS = 200
+export const MAX_KEYS = 200
 /** Letters that an inbox changes in one step. */
-const AT_ONCE = 100
+export const AT_ONCE = 100
 const KIND = { redrive: 'redriven', discard: 'discarded' } as const
 
 /** Redrives or discards the given letters, or one page of matching ones. Each observation names the caller. */
@@ -42,7 +49,7 @@ export async function changeLetters(
 
 /** Changes a page in a few steps, and emits an observation for each letter. */
 async function changePage(
-  { inbox, observe }: ResolvedDashboard,
+  parts: ResolvedDashboard,
   change: Change,
   letters: readonly EventRow[],
   by: string | undefined,
@@ -50,36 +57,53 @@ async function changePage(
   const changed: string[] = []
   for (let at = 0; at < letters.length; at += AT_ONCE) {
     const some = letters.slice(at, at + AT_ONCE)
-    const keys = new Set(
-      await changeMany(
-        inbox.deadLetters,
-        change,
-        some.map(({ key }) => key),
-      ),
+    const keys = await changeMany(
+      parts.inbox.deadLetters,
+      change,
+      some.map(({ key }) => key),
     )
-    for (const { key, id, type, namespace } of some)
-      if (keys.has(key)) observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
+    observeChange(parts, change, some, keys, by)
     changed.push(...keys)
   }
   return reportOf(changed, letters.length)
+}
+
+/** Emits an observation for each of these letters that was changed. */
+export function observeChange(
+  { observe }: ResolvedDashboard,
+  change: Change,
+  letters: readonly Pick<EventRow, 'key' | 'id' | 'type' | 'namespace'>[],
+  changed: readonly string[],
+  by: string | undefined,
+): void {
+  const keys = new Set(changed)
+  for (const { key, id, type, namespace } of letters)
+    if (keys.has(key)) observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
 }
 
 function reportOf(keys: readonly string[], asked: number): ChangeReport {
   return { changed: keys.length, missed: asked - keys.length, keys }
 }
 
-/** Validates the body of a request with `keys`. Throws a 400 that names the mistake. */
-export function parseKeys(body: unknown): { readonly keys: readonly string[] } {
-  const { keys } = Object(body) as Partial<Record<string, unknown>>
-  if (Array.isArray(keys) && keys.length <= MAX_KEYS && keys.every(key => typeof key === 'string'))
-    return { keys }
-  throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${MAX_KEYS} keys.`)
+/** Validates a list of keys. Throws a 400 that names the mistake. */
+export function parseKeys(keys: unknown, most: number = MAX_KEYS): readonly string[] {
+  if (Array.isArray(keys) && keys.length <= most && keys.every(key => typeof key === 'string')) return keys
+  throw new ApiProblem(400, 'invalid', `'keys' must be a list of at most ${most} keys.`)
 }
 
 /** Validates the body of a request. Throws a 400 that names the mistake. */
 export function parseChange(body: unknown): ChangeRequest {
   const { keys, matching, after, dryRun } = Object(body) as Partial<Record<string, unknown>>
-  if (keys !== undefined) return parseKeys(body)
+  if (keys !== undefined) return { keys: parseKeys(keys) }
+  return {
+    matching: parseFilter(matching),
+    ...(typeof after === 'string' && { after }),
+    ...(typeof dryRun === 'boolean' && { dryRun }),
+  }
+}
+
+/** Validates a filter. Throws a 400 that names the mistake. */
+export function parseFilter(matching: unknown): LetterFilter {
   if (typeof matching !== 'object' || matching === null) {
     throw new ApiProblem(
       400,
@@ -97,11 +121,7 @@ export function parseChange(body: unknown): ChangeRequest {
       )
     }
   }
-  return {
-    matching,
-    ...(typeof after === 'string' && { after }),
-    ...(typeof dryRun === 'boolean' && { dryRun }),
-  }
+  return matching
 }
 
 const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
@@ -116,29 +136,13 @@ const FILTERS: Readonly<Record<string, 'string' | 'number'>> = {
 }
 
 async function changeOne(
-  { inbox, observe }: ResolvedDashboard,
+  parts: ResolvedDashboard,
   change: Change,
-  { key, id, type, namespace }: Pick<EventRow, 'key' | 'id' | 'type' | 'namespace'>,
+  letter: Pick<EventRow, 'key' | 'id' | 'type' | 'namespace'>,
   by: string | undefined,
 ): Promise<boolean> {
-  if (!(await inbox.deadLetters[change](key))) return false
-  observe({ kind: KIND[change], id, type, namespace, ...(by !== undefined && { by }) })
+  const { key } = letter
+  if (!(await parts.inbox.deadLetters[change](key))) return false
+  observeChange(parts, change, [letter], [key], by)
   return true
-}
-
-/** Letters in memory at a time. */
-const LANES = 4
-
-/** Runs `work` on a few items at a time, and returns the results in the order of the items. */
-export async function inLanes<T, Result>(
-  items: readonly T[],
-  work: (item: T) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = []
-  const rest = items.entries()
-  const lane = async (): Promise<void> => {
-    for (const [index, item] of rest) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: LANES }, lane))
-  return results
 }

@@ -1,10 +1,10 @@
 import type { Inbox } from '@ackhook/core'
 import { eventKey } from '@ackhook/core/spi'
+import { inLanes } from '../letters/in-lanes.ts'
+import { locate } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem, type Finding, type FoundEvent } from '../protocol/protocol.ts'
-import { inLanes } from './change-letters.ts'
 import { toRow } from './list-events.ts'
-import { whereaboutsOf } from './whereabouts.ts'
 
 const MIN_TEXT = 3
 const MAX_TEXT = 300
@@ -27,7 +27,7 @@ export async function find(parts: ResolvedDashboard, query: string, namespace: s
   await search.readLetters()
   for (const state of ['active', 'pending'] as const) await search.readWaiting(state)
   const { found, letters, waiting, isPartial } = search
-  const exact = { key, ...(await whereaboutsOf(parts.inbox, key)) }
+  const exact = { key, ...(await locate(parts.inbox, key)).where }
   return { exact, found, letters, waiting, ...(isPartial && { isPartial: true }) }
 }
 

@@ -15,7 +15,7 @@ import {
 export const MAX_LIMIT = 200
 /** Most letters that one request scans for a type or an error. */
 export const MAX_SCANNED = 2000
-const MAX_REASON = 8192
+export const MAX_REASON = 8192
 
 export interface ListQuery extends LetterFilter {
   readonly state: 'pending' | 'active' | 'dead'
@@ -88,11 +88,11 @@ async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPa
     scanned += rows.length
     for (const row of rows) {
       after = row.cursor
-      const shown = toRow(row, parts)
+      const shown = plainRow(row, parts)
       // An event with this id outside any namespace was found by its key.
       if (!isWanted(wanted, shown) || (id !== undefined && shown.namespace === '')) continue
       if (group !== undefined && groupOf({ reason: '', ...row }) !== group) continue
-      events.push(shown)
+      events.push({ ...shown, ...groupIn(row) })
       if (events.length >= limit) return { events, next: row.cursor }
     }
   }
@@ -134,7 +134,19 @@ async function nextOf(
 }
 
 /** Omits the body, which only a letter's own page shows. */
-export function toRow(event: BrowsedEvent | DeadLetter, { redact }: ResolvedDashboard): EventRow {
+export function toRow(event: BrowsedEvent | DeadLetter, parts: Pick<ResolvedDashboard, 'redact'>): EventRow {
+  return { ...plainRow(event, parts), ...groupIn(event) }
+}
+
+/** Returns the group of a dead letter: that of its error as it is, not as shown. */
+export function groupIn(event: BrowsedEvent | DeadLetter): Pick<EventRow, 'group'> {
+  return event.failedAt === undefined ? {} : { group: groupOf({ reason: '', ...event }) }
+}
+
+function plainRow(
+  event: BrowsedEvent | DeadLetter,
+  { redact }: Pick<ResolvedDashboard, 'redact'>,
+): Omit<EventRow, 'group'> {
   const { key, namespace, id, type, receivedAt, attempts, failedAt, reason } = event
   return {
     key,

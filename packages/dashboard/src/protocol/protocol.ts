@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Outcome } from './outcome.ts'
+
 /** The person's rights. */
 export type Role = 'admin' | 'read'
 
@@ -116,6 +118,8 @@ export interface EventRow {
   /** Time at which a dead letter failed. */
   readonly failedAt?: number
   readonly reason?: string
+  /** Group of a dead letter, for the filter `group`. */
+  readonly group?: string
   /** Milliseconds until the next attempt, if the inbox reports it. */
   readonly dueInMs?: number
   /**
@@ -167,17 +171,10 @@ export interface Whereabouts {
   readonly handledAt?: number
   /** Time until which the id of a handled event is remembered. */
   readonly rememberedUntil?: number
-  /** Group of a dead letter. */
+  /** Group of a dead letter, or of an event that failed and waits for another attempt. */
   readonly group?: string
-}
-
-/** `POST api/events/states` with at most 200 `keys`: where these events are, by key. */
-export interface StatesRequest {
-  readonly keys: readonly string[]
-}
-
-export interface EventStates {
-  readonly states: Readonly<Record<string, Whereabouts>>
+  /** An attempt has failed since the event was accepted or redriven, and another follows. */
+  readonly isRetrying?: true
 }
 
 /**
@@ -232,6 +229,62 @@ export interface ChangeReport {
   readonly keys?: readonly string[]
   /** Present if letters remain. Send it as `after` to continue. */
   readonly next?: string
+}
+
+/**
+ * `POST api/batches`: redrives or discards letters in the process that serves the dashboard, and follows redriven ones to
+ * their end, whoever looks on. The reply is a {@link Batch}; at most 5,000 `keys`.
+ */
+export type BatchRequest = {
+  readonly action: 'redrive' | 'discard'
+  /** Number of letters that the person has confirmed, for the progress. */
+  readonly total?: number
+} & (
+  | {
+      readonly keys: readonly string[]
+      /** Only letters that failed at or before this time. */
+      readonly failedBy?: number
+    }
+  | { readonly matching: LetterFilter }
+)
+
+/** `GET api/batches`: the batches of the process that replies, newest first. `POST api/batches/{id}/stop` stops one. */
+export interface BatchList {
+  /** Differs for each process, and after each restart. */
+  readonly process: string
+  /** Those that run, and the last that have ended. */
+  readonly batches: readonly Batch[]
+}
+
+/** `POST api/batches/left` with a {@link BatchRequest}: how many letters it would change. */
+export interface BatchLeft {
+  readonly left: number
+  /** Set if more letters were left when the time for counting was over. */
+  readonly isPartial?: true
+}
+
+export interface Batch {
+  readonly id: string
+  /** {@link BatchList.process} of the process that runs it. */
+  readonly process: string
+  readonly action: 'redrive' | 'discard'
+  readonly startedAt: number
+  /** The person, if `authorize` gave a name. */
+  readonly by?: string
+  readonly total?: number
+  /** Absent: the letters were chosen one by one. */
+  readonly matching?: LetterFilter
+  /** Letters redriven or discarded so far. */
+  readonly changed: number
+  /** Letters that could not be changed: no longer there, or the inbox is full. */
+  readonly missed: number
+  /** `changing`: more letters follow. `following`: redriven events have not ended. */
+  readonly state: 'changing' | 'following' | 'over'
+  readonly isStopped?: true
+  /** Why it waits, or why it ended early. */
+  readonly error?: string
+  /** What became of the redriven events. Absent for a batch of discards. */
+  readonly outcome?: Outcome
 }
 
 /** The body of every reply that is not 2xx. */
