@@ -123,7 +123,7 @@ test('groups counts dead letters by type and error, and redrive changes those of
   expect((await run(['discard', '--group', '0', '--yes'])).out).toBe('0 discarded')
   repair()
   expect(await run(['redrive', '--group', groups[0].group, '--yes'])).toMatchObject({
-    out: '2 redriven',
+    out: '2 redriven: 2 handled.',
     code: 0,
   })
   await expect.poll(deadIds).toEqual([])
@@ -133,7 +133,7 @@ test('redrive runs dead letters again by id, and lists the ids it did not find',
   const { run, repair, receiver, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
   const { out, code } = await run(['redrive', 'evt_1', 'evt_9'])
-  expect(out).toBe('1 redriven, 1 not (no such dead letter): evt_9')
+  expect(out).toBe('1 redriven, 1 not (no such dead letter): evt_9\n1 redriven: 1 handled.')
   expect(code).toBe(1)
   await expect.poll(async () => (await receiver.stats()).active).toBe(0)
   expect(await deadIds()).toEqual(['evt_2'])
@@ -142,13 +142,46 @@ test('redrive runs dead letters again by id, and lists the ids it did not find',
 test('redrive --all redrives every dead letter', async () => {
   const { run, repair, deadIds } = await setUp('evt_1', 'evt_2')
   repair()
-  expect(JSON.parse((await run(['redrive', '--all', '--yes', '--json'])).out)).toEqual({
-    redriven: 2,
-    missing: 0,
-    missingIds: [],
-    refusals: [],
+  expect(JSON.parse((await run(['redrive', '--all', '--yes', '--json'])).out)).toMatchObject({
+    ...{ redriven: 2, missing: 0, missingIds: [], refusals: [] },
+    outcome: { handled: 2, failed: 0, waiting: 0 },
   })
   await expect.poll(deadIds).toEqual([])
+})
+
+test('redrive follows events to their end, names their errors, and fails if one failed again', async () => {
+  const { run, deadIds } = await setUp('evt_1', 'evt_2')
+  const { out, code } = await run(['redrive', '--all', '--yes'])
+  expect(out).toMatch(
+    /^2 redriven: 0 handled, 2 failed again: same error\.\n {2}2 × NonRetryableError: the .*database.* \(--group [\da-f]{14}\)$/,
+  )
+  expect(out).not.toContain('\u001b')
+  expect(code).toBe(1)
+  expect(await run(['redrive', '--all', '--yes', '--no-follow'])).toMatchObject({ out: '2 redriven', code: 0 })
+  await expect.poll(deadIds).toEqual(['evt_1', 'evt_2'])
+})
+
+test('redrive says why events wait: no process takes them, handling is paused, or Ctrl-C', async () => {
+  const { inbox, opened } = await setUp('evt_1')
+  await inbox.handling?.pause()
+  const stats = await inbox.stats()
+  const redrive = (changes: object, terminal = fakeTerminal()) =>
+    runOn({ ...opened, ...changes } as Inbox, ['redrive', 'evt_1'], terminal)
+  expect(await redrive({})).toMatchObject({
+    out: '1 redriven: 0 handled, 1 waiting (handling is paused: ackhook inbox resume --all)',
+    code: 0,
+  })
+  const idle = { ...inbox.deadLetters, redrive: () => true }
+  const waiting = { stats: () => ({ ...stats, paused: undefined }), deadLetters: idle }
+  expect((await redrive({ ...waiting, processes: () => [] })).out).toBe(
+    '1 redriven: 0 handled, 1 waiting (no process takes events from this inbox)',
+  )
+  const stop = new AbortController()
+  const stopping = { ...waiting, processes: () => (stop.abort(), undefined) }
+  expect((await redrive(stopping, fakeTerminal({ stop: stop.signal }))).out).toBe(
+    '1 redriven: 0 handled, 1 waiting (stopped before the end)',
+  )
+  await inbox.handling?.resume()
 })
 
 test('redrive --all ends though all 100,000 letters fail again, holds one page and counts each letter once', async () => {
@@ -158,9 +191,10 @@ test('redrive --all ends though all 100,000 letters fail again, holds one page a
     progress: total => ({ advance: () => void advanced++, stop: () => expect(total).toBe(100_000) }),
   })
   const { out, code } = await runOn(endless.inbox, ['redrive', '--all', '--yes'], terminal)
-  expect(out).toBe('100000 redriven')
-  expect(code).toBe(0)
-  expect(advanced).toBe(100_000)
+  expect(out).toMatch(/^100,000 redriven: 0 handled, 100,000 failed again: same error\.\n {2}100000 × down/)
+  expect(code).toBe(1)
+  // Each once as it is redriven, and once as it ends.
+  expect(advanced).toBe(200_000)
   expect(endless.longestPage).toBeLessThanOrEqual(1000)
   expect(endless.redriven.size).toBe(100_000)
 })
@@ -179,7 +213,9 @@ test('redrive by type and error class prompts with the filter before it reads, a
   }
   expect(page.mock.calls.filter(([{ limit }]) => limit !== 1)).toEqual([])
   expect((await deadIds()).length).toBe(2)
-  expect((await run(['redrive', '--type', 'a.b'], fakeTerminal({ sure: true }))).out).toBe('2 redriven')
+  expect((await run(['redrive', '--type', 'a.b'], fakeTerminal({ sure: true }))).out).toBe(
+    '2 redriven: 2 handled.',
+  )
   await expect.poll(deadIds).toEqual([])
 })
 
@@ -227,6 +263,7 @@ test('Ctrl-C ends redrive --all with the count so far', async () => {
 
 /** Dead letters of an inbox whose handlers fail at once: each redriven letter becomes the newest again. */
 function endlessLetters(count: number, maxPage = Number.POSITIVE_INFINITY) {
+  const letterOf = (id: string) => ({ key: id, id, type: 'a.b', reason: 'down', attempts: 1 })
   let newest = count
   const byPlace = new Map(Array.from({ length: count }, (_, i) => [i + 1, `evt_${i}`]))
   const placeOf = new Map([...byPlace].map(([place, id]) => [id, place]))
@@ -236,11 +273,12 @@ function endlessLetters(count: number, maxPage = Number.POSITIVE_INFINITY) {
       const page: object[] = []
       for (let place = Number(after) - 1; place > 0 && page.length < Math.min(limit, maxPage); place--) {
         const id = byPlace.get(place)
-        if (id !== undefined) page.push({ key: id, id, cursor: String(place) })
+        if (id !== undefined) page.push({ ...letterOf(id), cursor: String(place) })
       }
       state.longestPage = Math.max(state.longestPage, page.length)
       return page
     },
+    get: letterOf,
     redrive(id: string) {
       byPlace.delete(placeOf.get(id) ?? 0)
       byPlace.set(++newest, id)
@@ -358,7 +396,7 @@ describe('with more dead letters than one page', () => {
   test('an inbox without browse is read up to its first empty page', async () => {
     const endless = endlessLetters(30, 4)
     const { out } = await runOn(endless.inbox, ['redrive', '--all', '--yes'], fakeTerminal())
-    expect([out, endless.longestPage]).toEqual(['30 redriven', 4])
+    expect([out, endless.longestPage]).toEqual([expect.stringMatching(/^30 redriven: /), 4])
   })
 })
 

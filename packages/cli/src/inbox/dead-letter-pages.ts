@@ -8,6 +8,10 @@ export interface DeadTarget {
   readonly key: string
   readonly id: string
   readonly namespace: string
+  /** Known of a listed letter. */
+  readonly type?: string
+  readonly reason?: string | undefined
+  readonly group?: string
 }
 
 /** A command's filter. */
@@ -26,8 +30,6 @@ export function matchesTarget(filter: TargetFilter, letter: TargetHead): boolean
 
 type TargetHead = DeadTarget & {
   readonly type: string
-  readonly reason?: string | undefined
-  readonly group?: string
   readonly failedAt?: number | undefined
 }
 

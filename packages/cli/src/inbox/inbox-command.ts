@@ -38,6 +38,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .option('--all', 'every dead letter')
     .option('--yes', 'skip the confirmation')
     .option('--rate <n>', 'redrive this many per second, or such as 600/m (default: no limit)', parseRate)
+    .option('--no-follow', 'end once they are redriven, without waiting for the results')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
   withFilter(add('discard', 'Delete dead letters for good'))
     .argument('[ids...]', 'event ids')
@@ -92,7 +93,7 @@ export function withPlace(command: Command): Command {
 const HELP = `
 Needs @ackhook/sqlite or @ackhook/bullmq in your project. Redriven events run in your app's processes.
 In a terminal, list shortens values that do not fit; a pipe and --json get them in full.
-Exit code 1 if an event was not found, 2 if there is no such file or queue.
+redrive waits until each event is handled or has failed again. Exit code 1 if one has, or was not found, 2 if there is no such file or queue.
 
 Examples:
   $ ackhook inbox stats --sqlite webhooks.db

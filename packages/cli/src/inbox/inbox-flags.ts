@@ -48,4 +48,6 @@ export interface ChangeFlags extends FilterFlags {
   readonly yes?: boolean
   /** Events per second. Absent: no limit. */
   readonly rate?: number
+  /** Waits for the results of a redrive. */
+  readonly follow?: boolean
 }

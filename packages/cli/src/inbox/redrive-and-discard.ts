@@ -1,6 +1,6 @@
 import type { Inbox } from '@ackhook/core'
-import { printable } from '@ackhook/core/spi'
-import { changeLetters } from '@ackhook/dashboard/letters'
+import { groupOf, printable } from '@ackhook/core/spi'
+import { changeLetters, Follower } from '@ackhook/dashboard/letters'
 import { confirmed } from '../command/confirmed.ts'
 import { EXIT } from '../command/exit-codes.ts'
 import { Pace } from '../command/pace.ts'
@@ -8,6 +8,7 @@ import { UsageError } from '../command/usage-error.ts'
 import { type DeadTarget, deadLetterPages, newestDeadLetter } from './dead-letter-pages.ts'
 import { checkFilter, isFiltered } from './filter.ts'
 import { type Found, findTargets, inNamespace, isDead, targetOf } from './find-targets.ts'
+import { type Followed, follow, linesOfFollowed } from './follow.ts'
 import type { ChangeFlags, InboxFlags } from './inbox-flags.ts'
 import { Refusals } from './refusals.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
@@ -22,8 +23,11 @@ interface Change {
   readonly reasonOf: (target: DeadTarget) => string | Promise<string>
   /** Letters per second. Absent: no limit. */
   readonly rate?: number | undefined
+  /** Follows the changed letters to their end. Absent: they have no later end. */
+  readonly follower?: Follower | undefined
   readonly flags: InboxFlags
   readonly parts: InboxParts
+  readonly inbox: Inbox
 }
 
 /** Number of letters that share a commit or a round trip. With a rate, one by one: none begins early. */
@@ -72,8 +76,10 @@ function changeLettersOf(
       apply: keys => changeLetters(inbox.deadLetters, action, keys),
       reasonOf: target => reasonOf(target, inbox),
       rate: flags.rate,
+      ...(action === 'redrive' && flags.follow && { follower: new Follower(inbox) }),
       flags,
       parts,
+      inbox,
     })
   })
 }
@@ -110,6 +116,7 @@ export function forget(ids: readonly string[], flags: InboxFlags, parts: InboxPa
           : `not remembered as handled${inNamespace(namespace)}`,
       flags,
       parts,
+      inbox,
     }),
   )
 }
@@ -154,7 +161,7 @@ async function* handledOf(
 
 /** Changes letters page by page, until all are done or Ctrl-C. */
 async function change(pages: AsyncIterable<readonly Found[]>, options: Change): Promise<number> {
-  const { verb, total, apply, reasonOf, rate, flags, parts } = options
+  const { verb, total, apply, reasonOf, rate, parts, follower } = options
   const { stop, progress } = parts.terminal
   const bar = progress(total, `${total} to be ${verb}`)
   const refusals = new Refusals()
@@ -165,11 +172,14 @@ async function change(pages: AsyncIterable<readonly Found[]>, options: Change): 
 
   async function changeSome(some: readonly Found[]): Promise<void> {
     const keys = some.flatMap(found => ('target' in found ? found.target.key : []))
+    const groups = follower === undefined ? new Map() : await groupsOf(some, options.inbox)
     const changed = new Set(keys.length === 0 ? [] : await apply(keys))
     for (const found of some) {
       if ('refusal' in found) refusals.add(found.id, found.refusal)
-      else if (changed.has(found.target.key)) done++
-      else refusals.add(found.id, await reasonOf(found.target))
+      else if (changed.has(found.target.key)) {
+        done++
+        follower?.add([{ key: found.target.key, group: groups.get(found.target.key) }])
+      } else refusals.add(found.id, await reasonOf(found.target))
       bar.advance()
     }
   }
@@ -182,7 +192,46 @@ async function change(pages: AsyncIterable<readonly Found[]>, options: Change): 
     if (stop.aborted) break
   }
   bar.stop()
-  const text = `${done} ${verb}${refusals.describe()}${stop.aborted ? ', stopped before the end' : ''}`
-  parts.terminal.out(flags.json ? JSON.stringify({ [verb]: done, ...refusals.toJson() }) : text)
-  return refusals.count === 0 && !stop.aborted ? EXIT.ok : EXIT.failed
+  const followed =
+    follower === undefined || done === 0 || stop.aborted
+      ? undefined
+      : await follow(follower, options.inbox, parts.terminal)
+  return report({ done, isStopped: stop.aborted && followed === undefined, refusals, followed }, options)
+}
+
+interface Changed {
+  readonly done: number
+  readonly isStopped: boolean
+  readonly refusals: Refusals
+  readonly followed: Followed | undefined
+}
+
+/** Prints what was changed, and what became of it. Fails if a letter was refused, or failed again. */
+function report({ done, isStopped, refusals, followed }: Changed, { verb, flags, parts }: Change): number {
+  const { out } = parts.terminal
+  if (flags.json) {
+    out(JSON.stringify({ [verb]: done, ...refusals.toJson(), ...followed }))
+  } else {
+    if (followed === undefined || refusals.count > 0)
+      out(`${done} ${verb}${refusals.describe()}${isStopped ? ', stopped before the end' : ''}`)
+    if (followed !== undefined) for (const line of linesOfFollowed(done, followed)) out(line)
+  }
+  const { failed = 0, retrying = 0 } = followed?.outcome ?? {}
+  return refusals.count + failed + retrying === 0 && !isStopped ? EXIT.ok : EXIT.failed
+}
+
+/** Returns the groups of letters before they are redriven, by key: a listed letter has its error, one given by id is read. */
+async function groupsOf(some: readonly Found[], inbox: Inbox): Promise<ReadonlyMap<string, string>> {
+  const groups = await Promise.all(
+    some.map(async found => {
+      if ('refusal' in found) return []
+      const { key, type, reason } = found.target
+      const known = type === undefined || reason === undefined ? await inbox.deadLetters.get(key) : found.target
+      if (known === undefined) return []
+      const { id, type: knownType = '', reason: knownReason = '', group } = known
+      const letter = { id, type: knownType, reason: knownReason, ...(group !== undefined && { group }) }
+      return [[key, groupOf(letter)] as const]
+    }),
+  )
+  return new Map(groups.flat())
 }
