@@ -43,7 +43,7 @@ const FOR_PEOPLE = [
   'packages/sqlite/test/{close,letters,order,outage,processes,stats,unreadable}.test.ts',
   'packages/sqs/test/{lambda,worker}.test.ts',
   'packages/cli/test/{cli,inbox}.test.ts',
-  'packages/dashboard/test/{api,batches,journey,mounts}.test.ts',
+  'packages/dashboard/test/{api,batches,handling,journey,mounts}.test.ts',
   'packages/emulator/test/{delivery,determinism,endpoints,http-api,journey}.test.ts',
   'test/conformance/{adapters,hono-read-before,sqlite-inbox,traces,wrong-options}.test.ts',
   'test/docs/{compile,deploying,errors,links,site}.test.ts',

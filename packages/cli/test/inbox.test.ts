@@ -157,7 +157,10 @@ test('redrive follows events to their end, names their errors, and fails if one 
   )
   expect(out).not.toContain('\u001b')
   expect(code).toBe(1)
-  expect(await run(['redrive', '--all', '--yes', '--no-follow'])).toMatchObject({ out: '2 redriven', code: 0 })
+  expect(await run(['redrive', '--all', '--yes', '--no-follow'])).toMatchObject({
+    out: '2 redriven',
+    code: 0,
+  })
   await expect.poll(deadIds).toEqual(['evt_1', 'evt_2'])
 })
 

@@ -74,17 +74,33 @@ describe('the overview', () => {
     await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2))
   })
 
-  it('says that handling is paused, for all events or for some types', async () => {
+  it('pauses and resumes one type or all, and every page says so meanwhile', async () => {
     const letters = withLetters()
-    const stats = await letters.inbox.stats()
-    letters.inbox.stats = () => ({ ...stats, pausedTypes: ['a.b', 'c.d'] })
-    const page = await open(await serve(letters))
-    await page.getByText('Handling is paused for these types').waitFor()
-    await page.getByText('a.b, c.d').waitFor()
-    letters.inbox.stats = () => ({ ...stats, paused: true, pausedTypes: ['a.b'] })
-    await page.getByText('Handling is paused: events are accepted, and wait until').waitFor()
-    letters.inbox.stats = () => stats
-    await page.getByText('Handling is paused').waitFor({ state: 'detached' })
+    letters.broken = false
+    const at = await serve(letters, { authorize: () => ({ role: 'admin', name: 'anna' }) })
+    const page = await open(at)
+    const pause = async (type: string) => {
+      await page.getByRole('button', { name: 'Pause handling …' }).click()
+      await page.getByLabel('One event type; empty: all events').fill(type)
+      await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    }
+    await pause('a.b')
+    await page.getByText('Handling of a.b is paused: events are accepted, and wait until').waitFor()
+    await pause('')
+    await page.getByText(/^Handling is paused: events are accepted, and wait until .* Since \d{4}-/).waitFor()
+    await letters.send('evt_waits', 'c.d')
+    await page.getByRole('link', { name: /^Dead letters/ }).click()
+    await page.getByText('Handling is paused: events').waitFor()
+    expect((await letters.receiver.stats()).pending).toBe(1)
+    const reader = await open(await serve(letters, { authorize: () => 'read' }))
+    await reader.getByText('Handling is paused: events').waitFor()
+    expect(await reader.getByRole('button', { name: /Resume|Pause/ }).count()).toBe(0)
+    for (const name of ['Resume', 'Resume all']) await page.getByRole('button', { name, exact: true }).click()
+    await page.getByText('is paused: events').waitFor({ state: 'detached' })
+    await vi.waitFor(async () => expect((await letters.receiver.stats()).pending).toBe(0))
+    const notices = letters.seen.flatMap(one => (one.kind === 'notice' ? [one.message] : []))
+    expect(notices).toContain("anna paused the handling of 'a.b' events on the dashboard.")
+    expect(notices).toContain('anna resumed the handling of all events on the dashboard.')
   })
 
   it('updates without a reload', async () => {

@@ -11,6 +11,7 @@ import { FindBox, FindButton } from './find-box.tsx'
 import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
+import { PauseNote } from './pause.tsx'
 
 const EVERY_MS = 2000
 
@@ -25,9 +26,10 @@ export function Dashboard() {
       foot={data?.role === 'read' ? 'Read only' : undefined}
     >
       <Failure error={overview.error.value} retry={overview.reload} isStale={data !== undefined} />
+      {data !== undefined && <PauseNote overview={data} onChanged={overview.reload} />}
       <Batches role={data?.role} />
       {data !== undefined || overview.error.value === undefined ? (
-        <Page data={data} />
+        <Page data={data} reload={overview.reload} />
       ) : (
         <h1 class="visually-hidden">Dashboard</h1>
       )}
@@ -49,7 +51,7 @@ function placesOf(data: Overview | undefined): readonly Place[] {
 }
 
 /** Shows the current page. Dead letters load in parallel with the overview, because every inbox has them. */
-function Page({ data }: { readonly data: Overview | undefined }) {
+function Page({ data, reload }: { readonly data: Overview | undefined; readonly reload: () => void }) {
   const [place = 'overview', key] = route.value.parts
   if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
   if (data === undefined) return <Loading />
@@ -57,5 +59,5 @@ function Page({ data }: { readonly data: Overview | undefined }) {
     return <LetterPage key={key} letterKey={key} role={data.role} />
   const state = data.browsing.states.find(one => one === place)
   if (state !== undefined) return <EventsPage key={state} state={state} overview={data} />
-  return <OverviewPage data={data} />
+  return <OverviewPage data={data} reload={reload} />
 }

@@ -13,12 +13,16 @@ import { Nothing } from '../kit/nothing.tsx'
 import { Ago, AgoCell, spanOf, zoneOf } from '../kit/now.tsx'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { LastHour } from './last-hour.tsx'
+import { PauseButton } from './pause.tsx'
 
-export function OverviewPage({ data }: { readonly data: Overview }) {
+export function OverviewPage({ data, reload }: { readonly data: Overview; readonly reload: () => void }) {
   const { stats, throughput, processes, here, browsing } = data
   return (
     <>
-      <h1>Overview</h1>
+      <div class="bar">
+        <h1>Overview</h1>
+        <PauseButton overview={data} onChanged={reload} />
+      </div>
       <dl class="figures">
         <Figure label="Pending" value={formatCount(stats.pending)} />
         <Figure label="Active" value={formatCount(stats.active)} />
@@ -28,7 +32,6 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
           value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
         />
       </dl>
-      <Paused stats={stats} />
       {!browsing.states.includes('pending') && (
         <p class="small quiet">
           Pending events are counted but not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
@@ -52,19 +55,6 @@ export function OverviewPage({ data }: { readonly data: Overview }) {
       </div>
       {here !== undefined && <Observations lines={here.observations} />}
     </>
-  )
-}
-
-/** Says what waits because somebody wanted it, before anybody looks for a fault. */
-function Paused({ stats: { paused, pausedTypes = [] } }: { readonly stats: Overview['stats'] }) {
-  if (paused !== true && pausedTypes.length === 0) return null
-  return (
-    <p class="note wait" role="status">
-      {paused === true
-        ? 'Handling is paused: events are accepted, and wait until somebody resumes it.'
-        : 'Handling is paused for these types, whose events are accepted and wait: '}
-      {paused !== true && <span class="mono">{pausedTypes.map(type => visible(type)).join(', ')}</span>}
-    </p>
   )
 }
 

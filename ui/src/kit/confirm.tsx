@@ -16,6 +16,8 @@ export interface Scope {
 export interface Wanted {
   readonly label: string
   readonly placeholder: string
+  /** Default: `url`. */
+  readonly kind?: 'url' | 'text'
 }
 
 interface Question {
@@ -42,7 +44,7 @@ export function confirm(
   return ask({ title, text, scope, action, danger, wanted: undefined }).then(value => value !== undefined)
 }
 
-/** Asks before an action that takes an address. Resolves with undefined if the user cancels. */
+/** Asks before an action that takes a value, such as an address. Resolves with undefined if the user cancels. */
 export function askFor(
   wanted: Wanted,
   { title, text, action, scope }: Pick<Question, 'title' | 'text' | 'action' | 'scope'>,
@@ -82,7 +84,11 @@ export function ConfirmDialog() {
       <form class="stack" onSubmit={submit}>
         {asked.wanted !== undefined && (
           <Field label={asked.wanted.label}>
-            <input type="url" name="value" placeholder={asked.wanted.placeholder} />
+            {asked.wanted.kind === 'text' ? (
+              <input type="text" name="value" placeholder={asked.wanted.placeholder} />
+            ) : (
+              <input type="url" name="value" placeholder={asked.wanted.placeholder} />
+            )}
           </Field>
         )}
         <div class="bar">

@@ -226,7 +226,8 @@ async function groupsOf(some: readonly Found[], inbox: Inbox): Promise<ReadonlyM
     some.map(async found => {
       if ('refusal' in found) return []
       const { key, type, reason } = found.target
-      const known = type === undefined || reason === undefined ? await inbox.deadLetters.get(key) : found.target
+      const known =
+        type === undefined || reason === undefined ? await inbox.deadLetters.get(key) : found.target
       if (known === undefined) return []
       const { id, type: knownType = '', reason: knownReason = '', group } = known
       const letter = { id, type: knownType, reason: knownReason, ...(group !== undefined && { group }) }

@@ -6,6 +6,7 @@ import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
 import { Batches, parseBatch } from './batches.ts'
 import { type Change, changeLetters, parseChange } from './change-letters.ts'
 import { find } from './find.ts'
+import { changeHandling, parseHandling, readHandling } from './handling.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
 
@@ -54,6 +55,11 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
     )
   }
   addBatches(api, parts)
+  api.get('/handling', async c => c.json(await readHandling(parts)))
+  api.post('/handling', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c => {
+    const { name } = requireAdmin(c)
+    return c.json(await changeHandling(parts, parseHandling(await readJson(c)), name))
+  })
   return api
 }
 
@@ -84,7 +90,9 @@ function requireAdmin(c: Context<Env>): Caller {
 
 /** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
-  return pathname.match(/\/api(\/(?:overview|find|letters|events|batches)(?:\/[^/]*)?(?:\/stop)?)$/)?.[1]
+  return pathname.match(
+    /\/api(\/(?:overview|find|letters|events|batches|handling)(?:\/[^/]*)?(?:\/stop)?)$/,
+  )?.[1]
 }
 
 async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {

@@ -14,7 +14,7 @@ export interface DashboardOptions<Native = unknown> {
   /** An inbox instead of a receiver, for a page in its own process. */
   readonly inbox?: Inbox | undefined
   /**
-   * Required. Decides for every request, including those for the page's files: `'admin'` may redrive and discard,
+   * Required. Decides for every request, including those for the page's files: `'admin'` may redrive, discard, pause and resume,
    * `'read'` may look, and `false` gets 403. Any other result or an error counts as `false`; without a result within five
    * seconds the reply is 503. Both are logged once a minute: by the receiver's logger, or on the console if there is only
    * an inbox.

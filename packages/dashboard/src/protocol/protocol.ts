@@ -287,6 +287,22 @@ export interface Batch {
   readonly outcome?: Outcome
 }
 
+/** `GET api/handling`: the pauses in force. */
+export interface Handling {
+  /** The pause of all types has no type, and comes first. */
+  readonly paused: readonly { readonly type?: string; readonly since: number }[]
+  /** Why handling cannot be paused, or why a single type cannot. */
+  readonly cannotPause?: string
+  readonly cannotPauseTypes?: string
+}
+
+/** `POST api/handling`: pauses or resumes handling in all processes of the inbox. The reply is {@link Handling}. */
+export interface HandlingRequest {
+  readonly action: 'pause' | 'resume'
+  /** One exact type. Absent: all; a resumption then ends the pauses of single types too. */
+  readonly type?: string
+}
+
 /** The body of every reply that is not 2xx. */
 export interface Problem {
   readonly error: string
