@@ -124,6 +124,47 @@ describe('start', () => {
     }
   })
 
+  test('--setup sets endpoints and faults from a file', async () => {
+    const receiver = await receiverWith()
+    const folder = mkdtempSync(join(tmpdir(), 'ackhook-setup-'))
+    stops.push(() => rmSync(folder, { recursive: true }))
+    const write = (value: object) => writeFileSync(join(folder, 'emulator.json'), JSON.stringify(value))
+    write({
+      endpoints: {
+        default: { url: receiver.url },
+        acme: { url: receiver.url, secret: 'another-secret-of-acme' },
+      },
+      faults: { answer: 503, answerNext: 1 },
+    })
+    const { run } = await startEmulator(['--setup', 'emulator.json'], {
+      cwd: folder,
+      env: { SIGNING_SECRET: SECRET },
+    })
+    expect((await run('workspaces')).out).toContain('acme')
+    expect(JSON.parse((await run('faults', '--json')).out)).toEqual({ answer: 503, answerNext: 1 })
+    await run('faults', 'clear')
+    expect((await run('send', 'conversation.resolved')).code).toBe(0)
+    // It signs with the secret of its own.
+    expect((await run('send', 'conversation.resolved', '--workspace', 'acme')).code).toBe(1)
+
+    const refused = async (value: object) => {
+      write(value)
+      const { code, err } = await startCli(['emulator', 'start', '--port', '0', '--setup', 'emulator.json'], {
+        cwd: folder,
+      }).ended
+      return [code, err]
+    }
+    expect(await refused({ fault: {} })).toEqual([2, expect.stringContaining('unknown field fault')])
+    expect(await refused({ faults: { tampr: true } })).toEqual([
+      2,
+      expect.stringMatching(/--setup emulator\.json: faults: .*tampr/),
+    ])
+    expect(await refused({ endpoints: { acme: { url: 'ftp://x' } } })).toEqual([
+      2,
+      expect.stringContaining('--setup emulator.json: endpoints.acme: '),
+    ])
+  })
+
   test('serves a health route for CI', async () => {
     const { ready } = await startEmulator()
     const health = await fetch(ready.health)

@@ -28,6 +28,7 @@ import { createPaint, table } from '../terminal/text.ts'
 import { DEFAULT_PORT, EmulatorClient } from './client.ts'
 import { deliveryLine } from './deliveries.ts'
 import { collect, collectFault, type FaultFlags, option, parseSeed, settingOption } from './options.ts'
+import { setUp } from './set-up.ts'
 import type { Verb } from './verb.ts'
 import { type Watcher, watchDeliveries } from './watch-deliveries.ts'
 
@@ -36,6 +37,7 @@ interface StartFlags extends SecretFlags, SentContractFlags, InsecureFlags {
   readonly host?: string
   readonly to?: string
   readonly data?: string
+  readonly setup?: string
   readonly seed?: number
   readonly allowTarget?: readonly string[]
   readonly allowHost?: readonly string[]
@@ -56,6 +58,7 @@ Values that the platform has not published, such as its number of attempts, are 
 Examples:
   $ ackhook emulator start --to http://localhost:3000/webhooks
   $ ackhook emulator start --to http://localhost:3000/webhooks --data emulator.db --fault duplicate=0.1
+  $ ackhook emulator start --setup emulator.json
   $ ackhook emulator start --host 0.0.0.0 --allow-host emulator --allow-target app --to http://app:3000/webhooks`
 
 /** The one verb that needs no running emulator. */
@@ -78,6 +81,7 @@ export const START: Verb<never> = {
       'keep the log and pending deliveries in this file (default: in memory)',
       parsePath,
     ),
+    option('--setup <file>', 'set endpoints and faults from this JSON file', parsePath),
     settingOption('seed', '--seed <n>', parseSeed),
     settingOption('delivery.attempts', '--attempts <n>', parseCount),
     settingOption('delivery.timeout', '--timeout <duration>', parseDuration),
@@ -104,6 +108,9 @@ async function start(_: readonly string[], flags: StartFlags, terminal: Terminal
     throw (await portTaken(cause, flags, terminal)) ?? toUsageError(cause, secret)
   })
   try {
+    const { setup } = flags
+    if (setup !== undefined)
+      await setUp(emulator, resolve(terminal.cwd, setup), setup, secret?.value, terminal)
     await announce(emulator, flags, secret, terminal)
     if (!flags.quiet) void watchDeliveries(emulator.url, watcherOf(flags, terminal), terminal)
     if (!terminal.stop.aborted) await once(terminal.stop, 'abort')
