@@ -58,6 +58,7 @@ const SECTIONS = {
     'reference/the-emulator.md',
     'reference/sending-messages.md',
     'reference/stability.md',
+    'reference/peers.md',
     'README.md',
   ],
   Packages: 'packages',

@@ -6,6 +6,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { type SqsServer, startSqs } from '../support/sqs.ts'
 import { withOwnDependencies, workspacePackages } from '../support/workspace-packages.ts'
+import { PAIRINGS } from './peer-versions.ts'
 import { run } from './run.ts'
 
 // Tests the packed packages with the oldest and newest peers that each range allows: `npm run test:peers`.
@@ -101,34 +102,38 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const results = [await handler({ id: 'evt_1' }, context), await handler({ id: 'evt_1' }, context)]
     if (results.join() !== 'ran,done') throw new Error(results.join())
     await pool.end()`,
+  dashboard: `
+    const { default: fastify } = await import('fastify')
+    const { createReceiver } = await import('@ackhook/core')
+    const { dashboard } = await import('@ackhook/dashboard/fastify')
+    const receiver = createReceiver({ secret: 'only-for-trying-it-out' })
+    const app = fastify()
+    await app.register(dashboard, { prefix: '/ops', receiver, authorize: () => 'read' })
+    const { statusCode } = await app.inject('/ops/')
+    if (statusCode !== 200) throw new Error('replied ' + statusCode)
+    await app.close()
+    await receiver.close()`,
+  emulator: `
+    const { startEmulator } = await import('@ackhook/emulator')
+    const emulator = await startEmulator({ port: 0, data: 'emulator.db' })
+    if ((await emulator.api.workspaces.list()).length !== 1) throw new Error('no workspace')
+    await emulator.close()`,
+  opentelemetry: `${DELIVER}
+    const { trace } = await import('@opentelemetry/api')
+    const { createReceiver, toFetchHandler } = await import('@ackhook/core')
+    const { opentelemetry } = await import('@ackhook/opentelemetry')
+    if (trace.getTracerProvider() === undefined) throw new Error('no provider')
+    const telemetry = opentelemetry()
+    const hooks = createReceiver({ secret, observe: telemetry })
+    telemetry.watch(hooks)
+    await deliver(hooks, signed => toFetchHandler(hooks)(new Request('http://localhost/webhooks', signed)))`,
   'bullmq on Redis': handles(`{ connection: process.env.REDIS, queue }`),
   'bullmq on PostgreSQL': handles(
     `{ postgres: { connectionString: process.env.POSTGRES, migrate: true }, queue }`,
   ),
 }
 
-describe.each([
-  ['hono', { hono: '4.0.0' }],
-  ['hono', { hono: '4' }],
-  ['express', { express: '4.16.0' }],
-  ['express', { express: '4.17.0' }],
-  ['express', { express: '5' }],
-  ['fastify', { fastify: '5.0.0' }],
-  ['fastify', { fastify: '5' }],
-  ['sqlite', { '@photostructure/sqlite': '1.2.1' }],
-  ['sqlite', { '@photostructure/sqlite': '2' }],
-  ['redis', { ioredis: '5.0.0' }],
-  ['redis', { ioredis: '6' }],
-  ['sqs', { '@aws-sdk/client-sqs': '3.1018.0' }],
-  ['sqs', { '@aws-sdk/client-sqs': '3' }],
-  // The other libraries, and what each of these does, are tested by test:databases, whose versions are those of the ranges.
-  ['sql', { pg: '8.3.3', 'drizzle-orm': '0.36.4', knex: '2.5.1', kysely: '0.27.6' }],
-  ['sql', { pg: '8', 'drizzle-orm': '0.45', knex: '3', kysely: '0.28' }],
-  ['bullmq on Redis', { bullmq: '6.7.0', ioredis: '5.3.0' }],
-  ['bullmq on Redis', { bullmq: '6', ioredis: '6' }],
-  ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
-  ['bullmq on PostgreSQL', { bullmq: '6', pg: '8' }],
-] as const)('@ackhook/%s beside %o', (name, peers) => {
+describe.each(PAIRINGS)('@ackhook/%s beside %o', (name, peers) => {
   it('installs without warnings and works', async () => {
     const folder = name.split(' ')[0] ?? ''
     const project = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-peers-')))
