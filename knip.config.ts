@@ -98,7 +98,7 @@ const config: KnipConfig = {
         // Started by their path.
         'faults/inbox/*-child.mjs',
         'inbox/vite-server.mjs',
-        '{vectors,runtimes,postgres,support}/*.mjs',
+        '{agents,postgres,runtimes,support,vectors,windows}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
         '{frameworks,site}/*.check.ts',
         'mutants/*.check.ts',
