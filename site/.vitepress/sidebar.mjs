@@ -47,6 +47,7 @@ const SECTIONS = {
     'run/workflows.md',
     'run/missed-events.md',
     'run/contract.md',
+    'run/privacy.md',
     'run/securing.md',
   ],
   Reference: [

@@ -4,8 +4,10 @@
 import { serveInbox } from '@ackhook/conformance/inbox'
 import { delayedBy } from './delayed-thread.mjs'
 
-const { path, control } = JSON.parse(process.argv[2] ?? '')
+const { path, control, seal } = JSON.parse(process.argv[2] ?? '')
 // Loaded once the thread can be delayed.
 const { sqliteInbox } = await import('@ackhook/sqlite')
 if (control !== undefined) delayedBy(control)
-serveInbox(sqliteInbox({ path, lease: '1s', poll: '20ms' }))
+const { sealedInbox } = await import('@ackhook/core/privacy')
+const inbox = sqliteInbox({ path, lease: '1s', poll: '20ms' })
+serveInbox(seal === undefined ? inbox : sealedInbox(inbox, await import(seal)))

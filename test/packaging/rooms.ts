@@ -40,6 +40,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     receiver: RECEIVER,
     health: RECEIVER,
     reconcile: RECEIVER,
+    privacy: RECEIVER,
     node: [...RECEIVER, 'health'],
     fetch: RECEIVER,
     '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],

@@ -28,6 +28,7 @@ import { jobIdOf } from './engine/event-job.ts'
 import { askEngine, checkStart, startError, startWhenReady } from './engine/reaching.ts'
 import { BROWSING, browse, lookUp } from './operating/browse.ts'
 import { createDeadLetters } from './operating/dead-letters.ts'
+import { createErasure } from './operating/erasure.ts'
 import { createHandling, PauseWatch } from './operating/handling.ts'
 import { NoticeWatch } from './operating/notice-watch.ts'
 import { QueueWatch } from './operating/queue-watch.ts'
@@ -82,6 +83,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     forget: key => inbox.forget(key),
     lookup: key => lookUp(() => inbox.open(), key),
     browse: query => browse(() => inbox.open(), query),
+    erasure: createErasure((operation, question) => inbox.ask(operation, question)),
     browsing: BROWSING[resolved.engine.kind],
     processes: () => inbox.processes(),
     throughput: () => inbox.throughput(),

@@ -1,4 +1,5 @@
 import { inboxProcess, inboxSuite } from '@ackhook/conformance/inbox'
+import type { Inbox } from '@ackhook/core'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type SwitchingProxy, startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
@@ -14,6 +15,7 @@ const CAPABILITIES = {
   counts: true,
   many: true,
   drops: true,
+  erases: true,
   groups: true,
   lookup: true,
   pauses: true,
@@ -23,18 +25,29 @@ const CAPABILITIES = {
 const OWN_BYTES = 1_000_000
 
 /** Opens a queue on its own Redis, since only the server's memory limits the size of waiting events. */
-async function smallRedis(bytes: number) {
+async function smallRedis(bytes: number, wrap: (inbox: Inbox) => Inbox) {
   const engine = await redisEngine()
   const client = new Redis(engine.port)
   const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
   await client.config('SET', 'maxmemory', String(used + OWN_BYTES + bytes))
   client.disconnect()
   const queue = unique('small')
-  return { queue, createInbox: () => engine.inbox(queue), close: () => engine.stop() }
+  return { queue, createInbox: () => wrap(engine.inbox(queue)), close: () => engine.stop() }
+}
+
+/** Wraps every inbox of the suite. */
+interface Sealing {
+  /** Module with the functions `seal` and `open`, for the suite's processes. */
+  readonly seal?: string
+  readonly wrap?: (inbox: Inbox) => Inbox
 }
 
 /** Declares the tests of the inbox suite. One file for each engine, since they take the longest of all files. */
-export function testInboxSuite(name: TestEngine['name'], start: () => Promise<TestEngine>): void {
+export function testInboxSuite(
+  name: TestEngine['name'],
+  start: () => Promise<TestEngine>,
+  { seal, wrap = inbox => inbox }: Sealing = {},
+): void {
   const capabilities = { ...CAPABILITIES, serialize: name === 'PostgreSQL' }
   let engine: TestEngine
 
@@ -49,16 +62,20 @@ export function testInboxSuite(name: TestEngine['name'], start: () => Promise<Te
 
   const open = () => {
     const queue = unique('suite')
-    return { queue, createInbox: () => engine.inbox(queue) }
+    return { queue, createInbox: () => wrap(engine.inbox(queue)) }
   }
   const cases = inboxSuite<ReturnType<typeof open>>({
     open,
-    crash: ({ queue }) => inboxProcess(PROCESS, { ...engine.options, queue }),
+    crash: ({ queue }) => inboxProcess(PROCESS, { ...engine.options, queue, seal }),
     failWrites: (_, isFailing) => engine.failWrites(isFailing),
     distant: async ({ queue }) => {
       const proxy = await startSwitchingProxy(engine.port)
       proxies.push(proxy)
-      const { inbox, stop, resume } = await inboxProcess(PROCESS, { ...engine.optionsAt(proxy.port), queue })
+      const { inbox, stop, resume } = await inboxProcess(PROCESS, {
+        ...engine.optionsAt(proxy.port),
+        queue,
+        seal,
+      })
       return {
         inbox,
         stop,
@@ -66,9 +83,9 @@ export function testInboxSuite(name: TestEngine['name'], start: () => Promise<Te
         path: state => (state === 'silent' ? proxy.silence() : proxy.delay(state.delayMs)),
       }
     },
-    ...(name === 'Redis' && { openSmall: smallRedis }),
+    ...(name === 'Redis' && { openSmall: (bytes: number) => smallRedis(bytes, wrap) }),
     skew: async ({ queue }, aheadMs) =>
-      (await inboxProcess(PROCESS, { ...engine.options, queue, aheadMs })).inbox,
+      (await inboxProcess(PROCESS, { ...engine.options, queue, seal, aheadMs })).inbox,
     capabilities,
   })
   for (const { id, name, timeLimitMs, run } of cases) {

@@ -44,6 +44,7 @@ export type {
   AttemptResult,
   DeadLetterStore,
   DrainDeadline,
+  Erasure,
   OlderLetters,
   ProcessEvent,
   ProcessingPolicy,
@@ -71,6 +72,7 @@ export type {
 } from './inbox/presence.ts'
 export { RecordRetries } from './inbox/record-retries.ts'
 export type { RetryPolicy } from './inbox/retry.ts'
+export { isSealed } from './inbox/sealed.ts'
 export { traceContext } from './inbox/trace-context.ts'
 export { ByteCollector } from './lib/byte-collector.ts'
 export { oneOf, refuseUnknownNames, wholeNumber } from './lib/check-option.ts'

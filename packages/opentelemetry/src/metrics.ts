@@ -28,6 +28,7 @@ const INCIDENTS: readonly string[] = [
   'events_missed',
   'handlers_differ',
   'ids_evicted',
+  'open_failed',
   'redis_emptied',
   'redis_evicts',
   'redis_may_evict',

@@ -13,6 +13,7 @@ import {
   type BrowsedEvent,
   type BrowseQuery,
   type DeadLetterStore,
+  type Erasure,
   type EventLookup,
   type MinuteCount,
   PauseLog,
@@ -30,6 +31,7 @@ import { Batcher } from './engine/batcher.ts'
 import type { Engine } from './engine/engine.ts'
 import { LocalEngine } from './engine/local-engine.ts'
 import { ThreadEngine } from './engine/thread-engine.ts'
+import { createErasure } from './erasure.ts'
 import { KeyRuns } from './key-runs.ts'
 import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from './options.ts'
 import { BROWSING, browse } from './pages.ts'
@@ -70,6 +72,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     lookup: key => inbox.lookup(key),
     browse: query => inbox.browse(query),
     browsing: BROWSING,
+    erasure: inbox.erasure,
     throughput: () => inbox.throughput(),
     processes: async () => (await inbox.board.read()).processes,
   }
@@ -84,6 +87,7 @@ interface Started {
 class SqliteInbox {
   readonly deadLetters: DeadLetterStore
   readonly handling: HandlingControl
+  readonly erasure: Erasure
   /** Board on which the file's processes publish their handlers. */
   readonly board: PresenceStore
   readonly #options: ResolvedSqliteOptions
@@ -125,6 +129,7 @@ class SqliteInbox {
       paused: () => this.#batcher.query({ kind: 'paused' }) as Promise<readonly PausedHandling[]>,
     }
     this.deadLetters = createDeadLetters({ batcher: this.#batcher, runs: this.#runs, turns: this.#turns })
+    this.erasure = createErasure(this.#batcher, this.#turns)
     this.board = {
       publish: async own => void (await this.#batcher.query({ kind: 'publish', own })),
       read: () => this.#batcher.query({ kind: 'board' }) as Promise<PresenceView>,

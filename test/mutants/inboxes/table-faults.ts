@@ -453,6 +453,43 @@ const counting: Mutants = [
     },
   ),
   tableMutant(
+    'erase-not',
+    { wrong: 'says that it has erased an event, and keeps it', caughtBy: 'erase-waiting' },
+    class extends TableInbox {
+      protected override async eraseWaiting(key: string): Promise<boolean> {
+        return this.table.rows.get(key)?.state === 'waiting'
+      }
+    },
+  ),
+  tableMutant(
+    'erase-any',
+    { wrong: 'erases a dead letter as if it waited', caughtBy: 'erase-waiting' },
+    class extends TableInbox {
+      protected override eraseWaiting(key: string): Promise<boolean> {
+        return this.write(() => this.table.rows.get(key)?.state !== 'running' && this.table.rows.delete(key))
+      }
+    },
+  ),
+  tableMutant(
+    'scan-waiting',
+    { wrong: 'leaves out dead letters when it scans', caughtBy: 'erase-scan' },
+    class extends TableInbox {
+      protected override async *scan(): AsyncIterable<readonly string[]> {
+        for (const { state, delivery } of [...this.table.rows.values()])
+          if (state === 'waiting' || state === 'running') yield [delivery.key]
+      }
+    },
+  ),
+  tableMutant(
+    'scan-piece',
+    { wrong: 'ends a scan after the first piece', caughtBy: 'erase-scan' },
+    class extends TableInbox {
+      protected override async *scan(): AsyncIterable<readonly string[]> {
+        for await (const piece of super.scan()) return yield piece
+      }
+    },
+  ),
+  tableMutant(
     'room-endless',
     { wrong: 'accepts events without room for them', caughtBy: 'room-full' },
     class extends TableInbox {

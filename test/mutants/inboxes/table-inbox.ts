@@ -18,6 +18,7 @@ import {
   crashPolicy,
   createAttempt,
   describeError,
+  type Erasure,
   eventRef,
   type OlderLetters,
   PauseLog,
@@ -143,6 +144,25 @@ export class TableInbox implements Inbox, TableClient {
     redriveMany: keys => this.redriveMany(keys),
     discardMany: keys => this.discardMany(keys),
     discardOlder: query => this.discardOlder(query),
+  }
+
+  readonly erasure: Erasure = {
+    scan: () => this.scan(),
+    eraseWaiting: key => this.eraseWaiting(key),
+  }
+
+  protected async *scan(): AsyncIterable<readonly string[]> {
+    const keys = [...this.table.rows.values()]
+      .filter(row => row.state !== 'done')
+      .map(({ delivery }) => delivery.key)
+    for (let at = 0; at < keys.length; at += 100) yield keys.slice(at, at + 100)
+  }
+
+  protected eraseWaiting(key: string): Promise<boolean> {
+    return this.write(() => {
+      if (this.table.rows.get(key)?.state !== 'waiting') return false
+      return this.table.rows.delete(key)
+    })
   }
 
   readonly handling: HandlingControl = {

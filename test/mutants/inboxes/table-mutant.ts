@@ -39,6 +39,7 @@ export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
       counts: true,
       many: true,
       drops: true,
+      erases: true,
       pauses: true,
       pausesTypes: true,
     },

@@ -155,6 +155,10 @@ export interface Engine {
    * ids.
    */
   discardMany(jobIds: readonly string[]): Promise<readonly string[]>
+  /** Yields the ids of the jobs that wait, run or have failed, a few at a time. */
+  scan(): AsyncIterable<readonly string[]>
+  /** Removes a job if it waits, in one step. */
+  eraseWaiting(jobId: string): Promise<boolean>
   /** Removes the oldest of the dead letters that failed before a time. Resolves to how many. */
   discardOlder(failedBefore: number, limit: number): Promise<number>
   /** Forgets a handled event's id in one step. `false` if the id is not remembered as handled. */

@@ -55,6 +55,11 @@ export function jobIdOf(key: string): string {
   return ID_PREFIX + key
 }
 
+/** Returns the key of the event in a job with this id. `undefined` for another producer's job. */
+export function keyOf(jobId: string): string | undefined {
+  return jobId.startsWith(ID_PREFIX) ? jobId.slice(ID_PREFIX.length) : undefined
+}
+
 /** Fields that outlive the body come first, so that Redis finds them without parsing the rest. */
 export function toJobData(delivery: Delivery, token: string, retentionMs: number): JobData {
   const { id, namespace, receivedAt, fingerprint, body, trace } = delivery

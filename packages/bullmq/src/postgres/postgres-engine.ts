@@ -44,6 +44,7 @@ import {
   COUNT_UNFINISHED,
   DISCARD,
   DISCARD_OLDER,
+  ERASE,
   EXTEND_LOCKS,
   FIND_NAME,
   FORGET,
@@ -65,6 +66,7 @@ import {
   REQUEUE,
   REQUEUE_MANY,
   RESET_CRASH_COUNT,
+  SCAN,
 } from './statements.ts'
 import { ARE_MISSING, CREATE_TABLES } from './tables.ts'
 import { type Queries, TYPES, typedQueries, useTypes } from './typed-queries.ts'
@@ -74,6 +76,8 @@ type PostgresQueue = InstanceType<typeof Queue<JobData, unknown, string>>
 
 /** Limit of queries that read or change many rows, or create tables. */
 const QUERY_TIMEOUT_MS = 10_000
+/** Ids that a scan reads at a time. */
+const SCANNED_AT_ONCE = 500
 /** Connections of one process in total. A server with the default `max_connections` of 100 serves nine processes. */
 const MAX_CONNECTIONS = 10
 /**
@@ -261,6 +265,25 @@ class PostgresEngine implements QueueEngine {
 
   discardMany(jobIds: readonly string[]): Promise<readonly string[]> {
     return this.#change(DISCARD, [this.name, jobIds])
+  }
+
+  async *scan(): AsyncIterable<readonly string[]> {
+    for (let after = ''; ; ) {
+      const { rows } = await this.#slowQueries.query<{ readonly id: string }>(SCAN, [
+        this.name,
+        after,
+        SCANNED_AT_ONCE,
+      ])
+      const last = rows.at(-1)
+      if (last === undefined) return
+      yield rows.map(({ id }) => id)
+      after = last.id
+    }
+  }
+
+  async eraseWaiting(jobId: string): Promise<boolean> {
+    const { rows } = await this.#queries.query(ERASE, [this.name, jobId])
+    return Number(rows[0]?.['n']) === 1
   }
 
   async discardOlder(failedBefore: number, limit: number): Promise<number> {

@@ -152,6 +152,28 @@ WITH dead AS MATERIALIZED (
 )
 SELECT id FROM removed WHERE n = 1`
 
+/** Reads ids beyond one, in their order: whatever a job's state becomes meanwhile, its place stays. $1 queue, $2 id, $3 limit. */
+export const SCAN = `
+SELECT id FROM job WHERE queue = $1 AND id > $2 AND state <> 'completed' ORDER BY id LIMIT $3`
+
+/**
+ * Removes a job that waits. The key's lock comes first, as in `order-tables`: otherwise the end of the key's head could
+ * choose this job as the next one, and find it gone. $1 queue, $2 id.
+ */
+export const ERASE = `
+WITH ordered AS MATERIALIZED (
+  SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || queue || ':' || (opts #>> '{ackhookOrder,key}'), 0))
+  FROM job WHERE queue = $1 AND id = $2 AND opts ? 'ackhookOrder'
+), waiting AS MATERIALIZED (
+  SELECT id FROM job
+  WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'waiting-children')
+    AND (SELECT count(*) FROM ordered) >= 0
+  FOR UPDATE
+), removed AS (
+  SELECT remove($1, id, false) AS n FROM waiting
+)
+SELECT count(*) AS n FROM removed WHERE n = 1`
+
 /** Discards the oldest dead letters that failed before a time. $1 queue, $2 time, $3 limit. */
 export const DISCARD_OLDER = `
 WITH dead AS MATERIALIZED (

@@ -141,6 +141,14 @@ export class ManyQueues implements Engine {
     return this.#union(queue => queue.discardMany(jobIds))
   }
 
+  async *scan(): AsyncIterable<readonly string[]> {
+    for (const queue of this.queues) yield* queue.scan()
+  }
+
+  eraseWaiting(jobId: string): Promise<boolean> {
+    return this.#any(queue => queue.eraseWaiting(jobId))
+  }
+
   async discardOlder(failedBefore: number, limit: number): Promise<number> {
     const counts = await this.#all(queue => queue.discardOlder(failedBefore, limit))
     return counts.reduce((sum, count) => sum + count, 0)

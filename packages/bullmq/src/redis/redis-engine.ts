@@ -27,9 +27,11 @@ import { redisEmptied, redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
+import { scanJobs } from './scan-jobs.ts'
 import {
   DISCARD,
   DISCARD_OLDER,
+  ERASE,
   EXTEND_LOCKS,
   FORGET,
   LOCKED_WITH,
@@ -241,6 +243,16 @@ class RedisEngine implements QueueEngine {
       const keys = ['failed', jobId, `${jobId}:logs`, 'events'].map(name => this.#key(name))
       return Number(await this.#client['eval'](DISCARD, keys.length, ...keys, jobId)) === 1
     })
+  }
+
+  scan(): AsyncIterable<readonly string[]> {
+    return scanJobs(this.#client, name => this.#key(name))
+  }
+
+  async eraseWaiting(jobId: string): Promise<boolean> {
+    const lists = ['wait', 'paused', 'delayed', 'prioritized']
+    const keys = [...lists, jobId, `${jobId}:logs`, 'events'].map(name => this.#key(name))
+    return Number(await this.#client['eval'](ERASE, keys.length, ...keys, jobId)) === 1
   }
 
   async discardOlder(failedBefore: number, limit: number): Promise<number> {

@@ -133,6 +133,19 @@ return 1
 `
 
 /**
+ * Removes a job that waits. KEYS: the waiting, paused, delayed and prioritized jobs, the job, its log, the events of the
+ * queue. ARGV: the id of the job.
+ */
+export const ERASE = `
+local removed = redis.call('LREM', KEYS[1], 0, ARGV[1]) + redis.call('LREM', KEYS[2], 0, ARGV[1])
+  + redis.call('ZREM', KEYS[3], ARGV[1]) + redis.call('ZREM', KEYS[4], ARGV[1])
+if removed == 0 then return 0 end
+redis.call('DEL', KEYS[5], KEYS[6])
+redis.call('XADD', KEYS[7], '*', 'event', 'removed', 'jobId', ARGV[1], 'prev', 'waiting')
+return 1
+`
+
+/**
  * Removes the oldest dead letters that failed before a time. A job that is requeued meanwhile is in this set no longer.
  *
  * KEYS: the failed jobs, the events of the queue. ARGV: the prefix of the queue's keys, the time, the number of jobs.

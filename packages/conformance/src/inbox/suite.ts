@@ -8,6 +8,7 @@ import { retentionCases } from './cases/dead-letter-retention.ts'
 import { deadLetterCases } from './cases/dead-letters.ts'
 import { drainCases } from './cases/drain.ts'
 import { durabilityCases } from './cases/durability.ts'
+import { erasureCases } from './cases/erasure.ts'
 import { failureCases } from './cases/failures.ts'
 import { fairnessCases } from './cases/fairness.ts'
 import { forgetCases } from './cases/forget.ts'
@@ -34,6 +35,7 @@ const CASES = [
   ...lookupCases,
   ...manyCases,
   ...forgetCases,
+  ...erasureCases,
   ...browseCases,
   ...drainCases,
   ...orderCases,

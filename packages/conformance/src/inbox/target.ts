@@ -19,6 +19,8 @@ export interface InboxCapabilities {
   readonly many?: boolean | undefined
   /** Drops dead letters by their age (`deadLetters.discardOlder`, `deadLetterRetentionMs`). */
   readonly drops?: boolean | undefined
+  /** Scans its events, and deletes those that wait (`erasure`). */
+  readonly erases?: boolean | undefined
   /** Counts and lists dead letters by the kind of their error (`deadLetters.groups`). */
   readonly groups?: boolean | undefined
   /** Tells where one event is (`lookup`). */

@@ -142,10 +142,28 @@ export interface Inbox {
   browse?(query: BrowseQuery): MaybePromise<readonly BrowsedEvent[]>
   /** Queries that {@link Inbox.browse} supports. */
   readonly browsing?: BrowseSupport
+  /** Deletes single events that wait, for erasure requests. */
+  readonly erasure?: Erasure
+  /** Reason and fix for the absence of `erasure`. */
+  readonly cannotErase?: string
   /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
   throughput?(): MaybePromise<readonly MinuteCount[]>
   /** Processes that have published their handlers and are still expected. */
   processes?(): MaybePromise<readonly InboxProcess[]>
+}
+
+/** Finds and deletes stored events one by one. With {@link Inbox.lookup}, whatever their state. */
+export interface Erasure {
+  /**
+   * Yields the keys of the events that wait, run or are dead letters, a few at a time. An event that changes its state
+   * meanwhile may be missing, as may one that arrives.
+   */
+  scan(): AsyncIterable<readonly string[]>
+  /**
+   * Deletes an event that waits for its first or next attempt, in one step: the next event of its ordering key may run.
+   * `false`, and no change, if it does not wait.
+   */
+  eraseWaiting(key: string): MaybePromise<boolean>
 }
 
 /** Report of a drain. */

@@ -61,6 +61,9 @@ export type Query =
   | { readonly kind: 'group-letters' }
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget' | 'lookup'; readonly key: string }
+  /** Reads keys beyond one, in their order. */
+  | { readonly kind: 'keys'; readonly after: string; readonly limit: number }
+  | { readonly kind: 'erase'; readonly key: string }
   | { readonly kind: 'discard-older'; readonly failedBefore: number; readonly limit: number }
   | { readonly kind: 'redrive-many' | 'discard-many'; readonly keys: readonly string[] }
   /** Renews one lease, and answers whether it still holds. */

@@ -9,6 +9,7 @@ import { Board } from './board.ts'
 import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
 import { DeadLetters, type SampledGroup } from './dead-letters.ts'
+import { Erase } from './erase.ts'
 import type { OrderedKeys } from './ordered-keys.ts'
 import type { Pauses } from './pauses.ts'
 import type { Settle } from './settle.ts'
@@ -68,6 +69,7 @@ const WRITES: readonly Query['kind'][] = [
   'discard',
   'discard-many',
   'discard-older',
+  'erase',
   'forget',
   'group-letters',
   'publish',
@@ -86,6 +88,7 @@ export class Queries {
   readonly #counts: Counts
   readonly #deadLetters: DeadLetters
   readonly #browse: Browse
+  readonly #erase: Erase
   readonly #board: Board
   readonly #settle: Settle
   readonly #pauses: Pauses
@@ -103,6 +106,7 @@ export class Queries {
     this.#pauses = pauses
     this.#deadLetters = new DeadLetters(database, keys, counts)
     this.#browse = new Browse(database)
+    this.#erase = new Erase(database, keys, counts)
     this.#board = new Board(database, counts)
     this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
@@ -145,6 +149,10 @@ export class Queries {
         return query.keys.filter(key => this.#deadLetters.redrive(key, now))
       case 'discard-many':
         return query.keys.filter(key => this.#deadLetters.discard(key))
+      case 'keys':
+        return this.#erase.keys(query.after, query.limit)
+      case 'erase':
+        return this.#erase.waiting(query.key)
       case 'discard-older':
         return this.#deadLetters.discardOlder(query.failedBefore, query.limit)
       case 'forget':

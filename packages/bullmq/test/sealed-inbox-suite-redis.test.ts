@@ -1,0 +1,13 @@
+import { sealedInbox } from '@ackhook/core/privacy'
+import { describe } from 'vitest'
+import { documentedSeal, KEYS, loadSeal } from '../../../test/support/documented-seal.ts'
+import { redisEngine } from './engines.ts'
+import { testInboxSuite } from './test-inbox-suite.ts'
+
+const functions = await loadSeal(KEYS.new)
+
+describe('bullmqInbox on Redis, sealed', () =>
+  testInboxSuite('Redis', redisEngine, {
+    seal: documentedSeal(),
+    wrap: inbox => sealedInbox(inbox, functions),
+  }))
