@@ -48,6 +48,15 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/core': ['AckhookError', 'ConfigurationError'],
   '@ackhook/core/spi': [
+    'ACTIVITY_WINDOWS',
+    'activityName',
+    'activityQuery',
+    'BUCKETS',
+    'bucketMs',
+    'MAX_SLOT_BYTES',
+    'OTHER_TYPES',
+    'readActivityName',
+    'slotsAt',
     'ABORT',
     'ACCEPT_RESULTS',
     'afterArrivals',
@@ -140,6 +149,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   // The same for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
+  '@ackhook/dashboard/activity': ['readActivity', 'verdictOf'],
   '@ackhook/dashboard/letters': [
     'Follower',
     'changeLetters',

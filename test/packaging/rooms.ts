@@ -93,10 +93,11 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     protocol: [],
     security: [],
     letters: ['protocol'],
+    activity: ['protocol'],
     options: ['protocol', 'security'],
-    api: ['protocol', 'options', 'letters'],
+    api: ['protocol', 'activity', 'options', 'letters'],
     mount: ['protocol', 'security', 'options', 'api'],
-    '.': ['protocol', 'options', 'mount', 'letters'],
+    '.': ['activity', 'protocol', 'options', 'mount', 'letters'],
   },
   emulator: {
     errors: [],

@@ -19,6 +19,28 @@ export { readRequestBody } from './fetch/read-request-body.ts'
 export { replyTo } from './http/reply.ts'
 export { headerOf, UNREADABLE, unreadable } from './http/request.ts'
 export { ACCEPT_RESULTS, type AcceptResult, MAX_LOOKUPS_WHEN_FULL } from './inbox/accept-result.ts'
+export {
+  ACTIVITY_WINDOWS,
+  type ActivityCounts,
+  type ActivityLog,
+  type ActivityName,
+  type ActivityQuery,
+  type ActivitySlot,
+  type ActivitySource,
+  type ActivityWindow,
+  type AddActivity,
+  activityName,
+  activityQuery,
+  BUCKETS,
+  bucketMs,
+  type Counted,
+  type CountedSlot,
+  MAX_SLOT_BYTES,
+  OTHER_TYPES,
+  readActivityName,
+  slotsAt,
+  type Timed,
+} from './inbox/activity.ts'
 export { ABORT, type Attempt, createAttempt } from './inbox/attempt.ts'
 export type {
   BrowsedEvent,

@@ -22,6 +22,11 @@ export interface Delivery {
   readonly fingerprint: number
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
+  /**
+   * Since when it waits for its first attempt, if an inbox knows a later time than `receivedAt`: that of its last redrive.
+   * Milliseconds since the epoch, for figures only.
+   */
+  readonly queuedAt?: number | undefined
   /** Estimated bytes of memory for body and parsed event. Absent if the delivery was loaded from outside the process. */
   readonly weight?: number | undefined
   /** The event as parsed on arrival. Absent if the delivery was loaded from outside the process. */

@@ -2,6 +2,7 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AcceptResult } from './accept-result.ts'
+import type { ActivityLog, ActivitySource } from './activity.ts'
 import type { Attempt } from './attempt.ts'
 import type { BrowsedEvent, BrowseQuery, BrowseSupport, EventLookup, MinuteCount } from './browse.ts'
 import type { Delivery } from './delivery.ts'
@@ -72,6 +73,8 @@ export interface ProcessingPolicy {
   readonly handlers?: HandlerSharing | undefined
   /** How long dead letters are kept, in milliseconds. Absent: until someone redrives or discards them. */
   readonly deadLetterRetentionMs?: number | undefined
+  /** Absent if the inbox has no {@link Inbox.activity}. */
+  readonly activity?: ActivitySource | undefined
 }
 
 /** Options of a receiver that an inbox may refuse. */
@@ -148,6 +151,13 @@ export interface Inbox {
   readonly cannotErase?: string
   /** The last 60 minutes, the oldest first; a minute in which nothing happened may be missing. */
   throughput?(): MaybePromise<readonly MinuteCount[]>
+  /**
+   * Figures of what all processes did, for seven days. An inbox that has this calls `begin` and `end` of
+   * {@link ProcessingPolicy.activity}.
+   */
+  readonly activity?: ActivityLog
+  /** Reason for the absence of `activity`. */
+  readonly cannotKeepActivity?: string
   /** Processes that have published their handlers and are still expected. */
   processes?(): MaybePromise<readonly InboxProcess[]>
 }

@@ -32,6 +32,13 @@ interface Outage {
   refused: number
 }
 
+/** An outage, as tools see it. */
+export interface OutageState {
+  readonly cause: string
+  /** Milliseconds since the last failure. */
+  readonly failedMs: number
+}
+
 type LostEvent = { readonly id: string; readonly type: string }
 
 /**
@@ -64,6 +71,13 @@ export class FailureLog {
   constructor(logger: Logger, fullness: () => MaybePromise<string | undefined>) {
     this.#logger = logger
     this.#fullness = fullness
+  }
+
+  /** Current outage for tools: what caused it, and the time since its last failure. */
+  get state(): OutageState | undefined {
+    if (this.outage === undefined) return undefined
+    const cause = [...this.outage.causes.values()].map(describeError).join('; ')
+    return { cause, failedMs: performance.now() - this.outage.failedAt }
   }
 
   /** Counts a refusal that an outage explains, and reports any other. */

@@ -4,6 +4,7 @@ import { ConfigurationError, unreportedCopies } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { createDecoder } from '../events/decode-event.ts'
 import { type EventHandler, type EventSchemas, type EventsOf, KNOWN_TYPES } from '../events/event-types.ts'
+import { ActivityCounter } from '../inbox/activity-counter.ts'
 import type { EventLookup } from '../inbox/browse.ts'
 import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
 import type { DeadLetter, DeadLetterStore, Inbox, ListOptions, ProcessingPolicy } from '../inbox/inbox.ts'
@@ -21,7 +22,7 @@ import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-log.ts'
-import { createWorker, inOwnContext } from '../worker/worker.ts'
+import { createWorker, inOwnContext, type WorkerParts } from '../worker/worker.ts'
 import { DeliveryTaps } from './delivery-taps.ts'
 import { forgetHandled, startOf } from './effects.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
@@ -54,17 +55,17 @@ export function createReceiver<
   Strict extends boolean = boolean,
 >(options: ReceiverOptions<Schemas, Context, Strict>): Receiver<EventsOf<Schemas, Strict>, Context> {
   const resolved = resolveOptions<Context>(options)
-  const { schemas, strict } = resolved
+  const { schemas, strict, expected, inbox, logger } = resolved
   const handlers = new HandlerRegistry({ known: [...KNOWN_TYPES, ...Object.keys(schemas)], strict })
   const wraps: WrapProcess[] = []
   const observers = new Observers(resolved.observe, resolved.logger)
-  const { expected, inbox, logger } = resolved
   // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
   const clock = guardClock(resolved.clock)
   const silence = new Silence({ expected, inbox, clock, logger, observers })
   const parts: ReceiverParts = { clock, handlers, observers, wraps, silence }
-  const { lifecycle, taps, handle, ingest } = connect(resolved, parts)
-  const inspected = inspectedOf(resolved, { ...parts, lifecycle, taps })
+  const { handle, ingest, ...running } = connect(resolved, parts)
+  const { lifecycle } = running
+  const inspected = inspectedOf(resolved, { ...parts, ...running })
   const receiver: Receiver<EventsOf<Schemas, Strict>, Context> & Inspectable = {
     on(type, handler) {
       handlers.add(type, handler as EventHandler<never>)
@@ -113,12 +114,13 @@ interface ReceiverParts {
 interface Running {
   readonly lifecycle: Lifecycle
   readonly taps: DeliveryTaps
+  readonly outage: InspectedReceiver['outage']
 }
 
 /** Picks what tools may see and do. */
 function inspectedOf(
   { inbox, logger, capacity, contract }: ResolvedOptions<never>,
-  { handlers, observers, wraps, silence, lifecycle, taps }: ReceiverParts & Running,
+  { handlers, observers, wraps, silence, lifecycle, taps, outage }: ReceiverParts & Running,
 ): InspectedReceiver {
   return {
     inbox,
@@ -128,6 +130,7 @@ function inspectedOf(
     observe: observation => observers.observe?.(observation),
     state: () => lifecycle.state,
     silence: () => silence.state,
+    outage,
     isStopping: () => lifecycle.isStopping,
     beginStop: () => lifecycle.beginStop(),
     tapDeliveries: tap => taps.add(tap),
@@ -143,8 +146,7 @@ function connect<Context>(
   resolved: ResolvedOptions<Context>,
   { clock, handlers, observers, wraps, silence }: ReceiverParts,
 ): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & Running {
-  const { inbox, logger, namespace, acknowledge, retry, concurrency, capacity } = resolved
-  const { contract, schemas, handlerTimeoutMs, handlerWaitMs } = resolved
+  const { inbox, logger, namespace, concurrency, capacity, contract, schemas, handlerWaitMs } = resolved
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
   const queue = new QueueLog({ inbox, capacity, logger, observers })
   const failures = new FailureLog(logger, () => queue.fullness())
@@ -157,6 +159,7 @@ function connect<Context>(
     failures.observed(observation)
   }
   const { location } = inbox
+  const activity = inbox.activity && new ActivityCounter({ logger, observe })
   const sharing = new ReceiverHandlers({ handlers, clock, handlerWaitMs, namespace, location })
   const lifecycle = new Lifecycle({
     inbox,
@@ -164,37 +167,26 @@ function connect<Context>(
     sharing,
     queue,
     createdBy: CreatedBy.find(createReceiver, inbox, logger),
-    policy: policyOf(resolved, { clock, observe, handlers: concurrency > 0 ? sharing : undefined }),
+    policy: policyOf(resolved, { clock, observe, activity, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
       freeze(handlers, concurrency > 0, logger)
       silence.start(() => lifecycle.isDraining)
       const worked = (): void => failures.worked(performance.now() - TAKEN_BEFORE_MS)
-      const work = createWorker({
-        handlers,
-        schemas,
-        decode,
-        sharing,
-        retry,
-        handlerTimeoutMs,
-        clock,
-        logger,
-        acknowledge,
-        keepsInvalid: resolved.keepsInvalid,
-        inbox,
-        observe: resolved.observe,
-        observers,
-        onAttempt: inbox.durable === true ? worked : undefined,
-      })
+      const onAttempt = inbox.durable === true ? worked : undefined
+      const own = { clock, handlers, observers, sharing, decode, activity, onAttempt }
+      const work = createWorker(workerParts(resolved, own))
       const tools = { decode, countHandlers: (type: string) => handlers.match(type).length }
       const all = tracing ? [tracing.wrap, ...wraps] : wraps
       const run = all.reduce((wrapped, wrap) => wrap(wrapped, tools), work)
       return inOwnContext(asyncContext, run)
     },
   })
-  const steps = stepsOf(resolved, { inbox: lifecycle, decode, failures, queue, observers }, clock, tracing)
+  const own = { inbox: lifecycle, decode, failures, queue, observers, activity }
+  const steps = stepsOf(resolved, own, clock, tracing)
   return {
     lifecycle,
     taps,
+    outage: () => failures.state,
     handle: createRequestHandler(steps),
     ingest: createIngest(ingestParts(resolved, steps, clock)),
   }
@@ -208,10 +200,35 @@ function freeze(handlers: HandlerRegistry, runsHandlers: boolean, logger: Logger
   warnOfCopies(logger)
 }
 
+function workerParts(
+  resolved: ResolvedOptions<never>,
+  own: Pick<
+    WorkerParts,
+    'clock' | 'handlers' | 'observers' | 'sharing' | 'decode' | 'activity' | 'onAttempt'
+  >,
+): WorkerParts {
+  return {
+    ...own,
+    schemas: resolved.schemas,
+    retry: resolved.retry,
+    handlerTimeoutMs: resolved.handlerTimeoutMs,
+    logger: resolved.logger,
+    acknowledge: resolved.acknowledge,
+    keepsInvalid: resolved.keepsInvalid,
+    inbox: resolved.inbox,
+    observe: resolved.observe,
+  }
+}
+
 /** Picks the port's fields by name: an inbox sees neither the secret nor anything else of the receiver. */
 function policyOf(
   resolved: ResolvedOptions<never>,
-  { clock, observe, handlers }: Pick<ProcessingPolicy, 'clock' | 'observe' | 'handlers'>,
+  {
+    clock,
+    observe,
+    activity,
+    handlers,
+  }: Pick<ProcessingPolicy, 'clock' | 'observe' | 'activity' | 'handlers'>,
 ): ProcessingPolicy {
   return {
     acknowledge: resolved.acknowledge,
@@ -228,12 +245,16 @@ function policyOf(
     observe,
     logger: resolved.logger,
     handlers,
+    activity,
   }
 }
 
 function stepsOf<Context>(
   resolved: ResolvedOptions<Context>,
-  parts: Pick<HandleRequestParts<Context>, 'inbox' | 'decode' | 'failures' | 'queue' | 'observers'>,
+  parts: Pick<
+    HandleRequestParts<Context>,
+    'inbox' | 'decode' | 'failures' | 'queue' | 'observers' | 'activity'
+  >,
   clock: () => number,
   tracing: Tracing | undefined,
 ): HandleRequestParts<Context> {
@@ -272,12 +293,21 @@ function stepsOf<Context>(
     failures: parts.failures,
     queue: parts.queue,
     observers: parts.observers,
+    activity: parts.activity,
   }
 }
 
 function ingestParts(
   { namespace, serializeBy, groupBy, acknowledge, inbox }: ResolvedOptions<never>,
-  { bodyBounds, bodyLimits, decode, decodeInvalid, inbox: guarded, observers }: HandleRequestParts<never>,
+  {
+    bodyBounds,
+    bodyLimits,
+    decode,
+    decodeInvalid,
+    inbox: guarded,
+    observers,
+    activity,
+  }: HandleRequestParts<never>,
   clock: () => number,
 ): IngestParts {
   const ofNamespace = (name: string): string => name
@@ -288,6 +318,7 @@ function ingestParts(
     decodeInvalid,
     inbox: guarded,
     observers,
+    activity,
     createDelivery: createDeliveryFactory({
       namespace: ofNamespace,
       serializeBy,

@@ -11,6 +11,7 @@ import {
   type WebhookRequest,
 } from '../http/request.ts'
 import type { AcceptResult } from '../inbox/accept-result.ts'
+import type { ActivityCounter } from '../inbox/activity-counter.ts'
 import type { CreateDelivery, Delivery } from '../inbox/delivery.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { FailureLog } from '../observe/failure-log.ts'
@@ -33,6 +34,7 @@ export interface HandleRequestParts<Context> {
   readonly failures: Pick<FailureLog, 'refused' | 'conflicted' | 'worked' | 'outage'>
   readonly queue: Pick<QueueLog, 'nextAt' | 'left' | 'accepted'>
   readonly observers: Pick<Observers, 'observe'>
+  readonly activity: Pick<ActivityCounter, 'count'> | undefined
 }
 
 /** Creates a receiver's `handle` method. */
@@ -148,6 +150,7 @@ function acknowledge<Context>(
       : { kind: 'accepted', code, conflict, id, type, namespace, durationMs },
   )
   if (code === 'duplicate') return replyFor(code)
+  parts.activity?.count('accepted', type)
   // Compared here, because nearly every acceptance has nothing to report.
   if (failures.outage !== undefined) failures.worked(startedAt)
   if (startedAt >= queue.nextAt || --queue.left < 0) queue.accepted(startedAt)

@@ -43,7 +43,7 @@ export type Ingest = (event: object | Uint8Array, options: IngestOptions) => Pro
 export interface IngestParts
   extends Pick<
     HandleRequestParts<string>,
-    'bodyBounds' | 'bodyLimits' | 'decode' | 'decodeInvalid' | 'inbox' | 'observers'
+    'activity' | 'bodyBounds' | 'bodyLimits' | 'decode' | 'decodeInvalid' | 'inbox' | 'observers'
   > {
   /** Creates a delivery whose context is its namespace. */
   readonly createDelivery: CreateDelivery<string>
@@ -88,7 +88,9 @@ async function offer(parts: IngestParts, body: Uint8Array, namespace: string): P
   const result = await parts.inbox.accept(delivery)
   // A difference to what came before is not reported: an event from a list has seldom the bytes of its delivery.
   const code = result instanceof Refusal ? result : outcomeOf(result)
-  return code instanceof Refusal ? refused(code, delivery) : { outcome: code, delivery }
+  if (code instanceof Refusal) return refused(code, delivery)
+  if (code !== 'duplicate') parts.activity?.count('accepted', delivery.type)
+  return { outcome: code, delivery }
 }
 
 async function deliveryOf(

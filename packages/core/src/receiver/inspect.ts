@@ -6,6 +6,7 @@ import type { WebhookEvent } from '../events/event-types.ts'
 import type { DeliveryParts } from '../inbox/delivery.ts'
 import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { OutageState } from '../observe/failure-log.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { ReceiverState } from './lifecycle.ts'
@@ -24,6 +25,8 @@ export interface InspectedReceiver {
   readonly state: () => ReceiverState
   /** State of the option `expectEvery`. `undefined` without it, and before the start. */
   readonly silence: () => SilenceState | undefined
+  /** Outage of the inbox or its store, as far as this receiver has seen it. `undefined` if there is none. */
+  readonly outage: () => OutageState | undefined
   /** Returns whether the receiver is shutting down: it drains, or `beginStop` was called. */
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */

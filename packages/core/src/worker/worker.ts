@@ -3,6 +3,7 @@ import { AckhookError, errorsOf, HandlersFailed, isReadable, NonRetryableError }
 import { Refusal } from '../errors/refusal.ts'
 import type { DecodeEvent } from '../events/decode-event.ts'
 import type { EventHandler, EventSchemas, HandlerContext, WebhookEvent } from '../events/event-types.ts'
+import type { ActivityCounter } from '../inbox/activity-counter.ts'
 import { type Attempt, AttemptContext, isTimedOut, maxOverrunMs, timedOut } from '../inbox/attempt.ts'
 import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
@@ -35,6 +36,7 @@ export interface WorkerParts extends LogParts {
   /** The option `observe`. If set, it receives events without a handler. */
   readonly observe: Observer | undefined
   readonly observers: Pick<Observers, 'observe'>
+  readonly activity?: Pick<ActivityCounter, 'count' | 'time'> | undefined
 }
 
 /**
@@ -239,6 +241,24 @@ class Worker {
     if (running.attempt.decision !== 'run') return
     running.startedAt = performance.now()
     this.#parts.observers.observe?.({ kind: 'attempt_started', ...about(running) })
+    if (running.attempt.number === 1) this.#countLag(running)
+  }
+
+  #countLag({ delivery: { type, receivedAt, queuedAt } }: Running): void {
+    const { activity, clock } = this.#parts
+    try {
+      activity?.time('lag', type, queuedAt === undefined ? clock() - receivedAt : Date.now() - queuedAt)
+    } catch {
+      // The clock is the user's: no handler waits for it.
+    }
+  }
+
+  /** Counts an attempt that has ended. */
+  #count(how: 'handled' | 'failed', running: Running): void {
+    const { activity } = this.#parts
+    const { type } = running.delivery
+    activity?.count(how, type)
+    activity?.time('time', type, durationOf(running))
   }
 
   #handlersOf({ id, namespace }: Delivery, { type }: WebhookEvent): readonly EventHandler[] {
@@ -265,6 +285,7 @@ class Worker {
 
   #completed(running: Running): AttemptResult {
     const { clock, observers } = this.#parts
+    this.#count('handled', running)
     observers.observe?.({
       kind: 'completed',
       ...about(running),
@@ -275,7 +296,7 @@ class Worker {
   }
 
   async #failed(running: Running, thrown: unknown): Promise<AttemptResult> {
-    const { retry, handlers, acknowledge } = this.#parts
+    const { retry, handlers, acknowledge, activity } = this.#parts
     const { observe } = this.#parts.observers
     const { attempt, deadline, event } = running
     const delivery = copyBody(running.delivery)
@@ -287,12 +308,14 @@ class Worker {
       return { outcome: 'retry', delayMs: 0, error: readable }
     }
     if (running.startedAt === undefined) this.#start(running)
+    this.#count('failed', running)
     const error = decidingError(readable, attempt)
     const { id, type } = delivery
     if (hasUnusableDelay(error)) this.#reportDelay('', { err: error, event: id, type })
     const delayMs = retryDelayMs(error, attempt.number, retry)
     if (delayMs !== undefined && !exceedsDeadline(delayMs, deadline?.lastStartAt)) {
       const next = acknowledge === 'after-processing' ? {} : { retryInMs: delayMs }
+      activity?.count('retried', type)
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
       await notifyFailure(handlers.listeners.onError, failure, event, this.#notify)
@@ -304,7 +327,7 @@ class Worker {
 
   /** Dead-letters an event. `attempt` is the last one that began. */
   async #giveUp(running: Running, error: unknown, attempt: number): Promise<DeadResult> {
-    const { handlers, observers, acknowledge } = this.#parts
+    const { handlers, observers, acknowledge, activity } = this.#parts
     const durationMs = durationOf(running)
     const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
@@ -317,14 +340,17 @@ class Worker {
       this.#notify,
     )
     // An event that no `onDeadLetter` handler accepted is not acknowledged, so its sender repeats it.
-    if (acknowledge === 'after-processing') observe(notified ? 'dead_lettered' : 'attempt_failed')
+    const isDead = acknowledge === 'immediately' || notified
+    if (acknowledge === 'after-processing') observe(isDead ? 'dead_lettered' : 'attempt_failed')
+    activity?.count(isDead ? 'deadLettered' : 'retried', running.delivery.type)
     return { outcome: 'dead', error, notified }
   }
 
   /** Dead-letters an event without a notification: each one crashed the process, as the handlers did. */
   #deadLetter(running: Running): AttemptResult {
-    const { observers } = this.#parts
+    const { observers, activity } = this.#parts
     const error = new NonRetryableError(UNNOTIFIED)
+    activity?.count('deadLettered', running.delivery.type)
     this.#notify.logFailure({ error, attempt: running.attempt.number, delivery: running.delivery })
     observers.observe?.({ kind: 'dead_lettered', ...about(running), error, durationMs: 0 })
     return { outcome: 'dead', error, notified: false }

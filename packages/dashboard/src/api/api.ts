@@ -3,6 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { locate } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
+import { createReports } from './activity-reports.ts'
 import { Batches, parseBatch } from './batches.ts'
 import { type Change, changeLetters, parseChange } from './change-letters.ts'
 import { find } from './find.ts'
@@ -41,6 +42,8 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   })
   api.notFound(() => new ApiProblem(404, 'not_found', 'There is no such path.').toReply())
   api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
+  const reports = createReports(parts)
+  api.get('/activity', async c => c.json(await reports(c.req.query('window') ?? '1h')))
   api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
   api.get('/letters/groups', async c => c.json(await groupLetters(parts)))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
@@ -91,7 +94,7 @@ function requireAdmin(c: Context<Env>): Caller {
 /** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
   return pathname.match(
-    /\/api(\/(?:overview|find|letters|events|batches|handling)(?:\/[^/]*)?(?:\/stop)?)$/,
+    /\/api(\/(?:overview|activity|find|letters|events|batches|handling)(?:\/[^/]*)?(?:\/stop)?)$/,
   )?.[1]
 }
 

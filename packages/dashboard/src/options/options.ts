@@ -42,6 +42,7 @@ export interface ResolvedDashboard {
   readonly logger: Logger
   /** Absent without a receiver. */
   readonly activity: Activity | undefined
+  readonly receiver: Pick<InspectedReceiver, 'outage' | 'silence'> | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
   /** Absent: accepts any host. */
   readonly allowedHosts: readonly string[] | undefined
@@ -83,7 +84,10 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
 function sourceOf({
   receiver,
   inbox,
-}: DashboardOptions<never>): Pick<ResolvedDashboard, 'inbox' | 'observe' | 'logger' | 'activity'> {
+}: DashboardOptions<never>): Pick<
+  ResolvedDashboard,
+  'inbox' | 'observe' | 'logger' | 'activity' | 'receiver'
+> {
   if (receiver !== undefined && !isObject(receiver))
     throw new ConfigurationError(
       'receiver',
@@ -96,12 +100,13 @@ function sourceOf({
   if (receiver === undefined) {
     if (inbox === undefined)
       throw new ConfigurationError('receiver', 'give either a receiver, or an inbox without one')
-    return { inbox, observe: () => {}, logger: consoleLogger, activity: undefined }
+    return { inbox, observe: () => {}, logger: consoleLogger, activity: undefined, receiver: undefined }
   }
   const inspected: InspectedReceiver = inspectReceiver(receiver)
   const activity = new Activity(Date.now)
   receiver.subscribe(observation => activity.observe(observation))
-  return { inbox: inspected.inbox, observe: inspected.observe, logger: inspected.logger, activity }
+  const { observe, logger, outage, silence } = inspected
+  return { inbox: inspected.inbox, observe, logger, activity, receiver: { outage, silence } }
 }
 
 function isObject(value: unknown): value is object {

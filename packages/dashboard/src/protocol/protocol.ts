@@ -25,6 +25,114 @@ export interface Overview {
   readonly browsing: Browsing
 }
 
+/** Span of time that figures cover. */
+export type Window = '1h' | '24h' | '7d'
+
+/**
+ * `GET api/activity?window=1h` (default), `24h` or `7d`: whether all is well now, and figures of all processes. Replies
+ * with 200 while the inbox is down too: then there is only the verdict.
+ */
+export interface ActivityReport {
+  /** The time on the server. */
+  readonly now: number
+  readonly window: Window
+  readonly verdict: Verdict
+  /** What waits and runs now. Absent while the inbox does not respond. */
+  readonly waiting?: Waiting
+  /** Absent if the inbox keeps none, or does not respond. */
+  readonly figures?: ActivityFigures
+  /** Why the inbox keeps no figures. */
+  readonly cannotKeep?: string
+}
+
+/**
+ * `outage`: the inbox or its store fails. `paused`: somebody paused handling, of all types or of some. `no_worker`: events
+ * wait, and no process handles them. `failing_all`, `failing_types`: attempts at events of every type fail, or of some.
+ * `behind`: events that could run have waited for a minute. `silent`: deliveries are missing for longer than
+ * `expectEvery` allows. `idle`: nothing happened in the last hour.
+ */
+export type VerdictState =
+  | 'outage'
+  | 'paused'
+  | 'no_worker'
+  | 'failing_all'
+  | 'failing_types'
+  | 'behind'
+  | 'silent'
+  | 'idle'
+  | 'fine'
+
+export interface Verdict {
+  readonly state: VerdictState
+  readonly tone: 'good' | 'wait' | 'bad' | 'idle'
+  /** Plain text that stands alone. */
+  readonly sentence: string
+  /** Plain text: an error, redacted, or what to do. */
+  readonly cause?: string
+  /** Where to look. */
+  readonly where?: Place
+}
+
+/** A list of the page, perhaps of one type only. */
+export interface Place {
+  readonly list: 'letters' | 'pending' | 'active' | 'processes' | 'refusals'
+  readonly type?: string
+}
+
+export interface Waiting {
+  readonly pending: number
+  readonly active: number
+  readonly dead: number
+  /** Age of the oldest event that is not handled, `0` if there is none. */
+  readonly oldestMs: number
+  /** Age of the oldest event that could run and never has. Absent if the inbox does not tell. */
+  readonly oldestUntriedMs?: number
+  /** Events that wait for another attempt. Absent if the inbox does not tell. */
+  readonly retrying?: number
+}
+
+export interface ActivityFigures {
+  /** Start of the first slot. */
+  readonly since: number
+  /** Length of a slot in milliseconds. */
+  readonly slotMs: number
+  readonly total: Figures
+  /** Twenty at most, the busiest first. The last one may lack a type: it has all others. */
+  readonly types: readonly (Figures & { readonly type?: string })[]
+  /** One for each slot, without gaps, the oldest first; at most 60. The last one is under way. */
+  readonly series: readonly ActivityPoint[]
+}
+
+export interface ActivityPoint extends Figures {
+  /** Start of the slot. */
+  readonly at: number
+}
+
+export interface Figures {
+  /** Events accepted. Redrives do not count. */
+  readonly accepted: number
+  /** Attempts that succeeded. */
+  readonly handled: number
+  /** Attempts that failed. */
+  readonly failed: number
+  /** Failed attempts that another one follows. */
+  readonly retried: number
+  /** Events that became dead letters. */
+  readonly deadLettered: number
+  /** `failed` as a share of all attempts that ended, 0 to 1. Absent if none has. */
+  readonly failedShare?: number
+  /** From acceptance, or a redrive, to the beginning of the first attempt. Absent without one. */
+  readonly lag?: Percentiles
+  /** From the beginning of an attempt to its end. Absent without one. */
+  readonly handlerTime?: Percentiles
+}
+
+/** Milliseconds, each at most 9 % from the exact one; `0.5` means less than 1. */
+export interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+}
+
 export interface Stats {
   readonly pending: number
   readonly active: number

@@ -22,6 +22,7 @@ const POLICY_FIELDS = {
   logger: true,
   handlers: true,
   deadLetterRetentionMs: true,
+  activity: true,
 } satisfies Readonly<Record<keyof ProcessingPolicy, true>>
 const CHECKED_FIELDS = {
   concurrency: true,

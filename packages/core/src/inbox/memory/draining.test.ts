@@ -216,6 +216,8 @@ describe('the drain', () => {
     const idle = watch()
     await idle.send()
     await settle()
+    // The counts of the first event are written.
+    await advance(2000)
     const timers = vi.getTimerCount()
     expect(await idle.receiver.close({ timeout: '1h' })).toEqual({ lost: 0 })
     expect(await watch().receiver.close({ timeout: '1h' })).toEqual({ lost: 0 })

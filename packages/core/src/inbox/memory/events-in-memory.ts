@@ -244,7 +244,7 @@ export class EventsInMemory {
     const delivery = this.#deadLetters.deliveryOf(key)
     // Nothing would run it after a drain.
     if (delivery === undefined || this.#isDraining) return false
-    const { outcome } = await this.accept(delivery)
+    const { outcome } = await this.accept({ ...delivery, queuedAt: Date.now() })
     // Counts as redriven once it ran, whether or not it succeeded.
     return ['accepted', 'processed', 'dead_lettered', 'failed'].includes(outcome)
   }

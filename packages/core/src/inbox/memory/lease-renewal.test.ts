@@ -20,6 +20,8 @@ describe('leases', () => {
     receiver.on('*', handler)
     await send()
     await settle()
+    // The counts of the first event are written.
+    await advance(2000)
     expect(vi.getTimerCount()).toBe(1)
     await advance(300_000)
     expect(await send()).toMatchObject({ status: 200 })

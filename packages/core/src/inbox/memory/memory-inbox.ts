@@ -10,6 +10,7 @@ import { type DedupeStore, isStore, type StoredId } from '../dedupe-store.ts'
 import { PauseLog } from '../handling.ts'
 import type { Inbox, InboxStats } from '../inbox.ts'
 import { OWNED_BY_ANOTHER } from '../inbox-owner.ts'
+import { ActivityInMemory } from './activity-in-memory.ts'
 import { BROWSING, browse, findHere } from './browsing.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 import type { Entry } from './entry.ts'
@@ -44,6 +45,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   const deadLetters = new DeadLetterList()
   const minutes = new MinuteCounts()
   const pauses = new Pauses()
+  const activity = new ActivityInMemory()
   const { ids, leaseMs } = resolveOptions(options)
   let events: EventsInMemory | undefined
   let pauseLog: PauseLog | undefined
@@ -53,9 +55,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 
   return {
-    ...(CANNOT_QUEUE === undefined
-      ? { handling: controlOf(pauses, pausesChanged), sharesSlots: true as const }
-      : { cannotPause: CANNOT_QUEUE, cannotShareSlots: CANNOT_QUEUE }),
+    ...abilitiesOf({ handling: controlOf(pauses, pausesChanged), activity }),
     accept(delivery) {
       if (events === undefined) throw new ConfigurationError('inbox', NOT_STARTED)
       if (events.isDraining) return { outcome: 'unavailable', code: 'inbox_unavailable', cause: CLOSED }
@@ -81,22 +81,37 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
       }
       pauseLog = new PauseLog({ logger: policy.logger, observe: policy.observe, resumeBy })
       pauseLog.see(pauses.list())
+      if (CANNOT_QUEUE === undefined) activity.begin(policy.activity)
     },
-    close: async timeoutMs => events?.drain(timeoutMs) ?? { lost: 0 },
+    async close(timeoutMs) {
+      const report = await events?.drain(timeoutMs)
+      await activity.end()
+      return report ?? { lost: 0 }
+    },
     stats: () => ({ ...statsOf(events, pauses), dead: deadLetters.size, ...pausesOf(pauses) }),
-    deadLetters: {
-      list: query => deadLetters.list(query).map(copyBody),
-      groups: options => deadLetters.groups(options),
-      get: key => deadLetters.get(key),
-      redrive: async key => events?.redrive(key) ?? false,
-      discard: key => deadLetters.remove(key),
-    },
+    deadLetters: lettersOf(deadLetters, () => events),
     forget: key => (events ?? ids).forget(key),
     ...lookupOf(ids, deadLetters, () => events),
     browse: query => browse(query, events?.entries() ?? [], deadLetters),
     browsing: BROWSING,
     throughput: () => minutes.list(),
     processes: () => (events?.handlers === undefined ? [] : [{ ...events.handlers.published, seenMs: 0 }]),
+  }
+}
+
+/** Parts of an inbox that need a process which outlives a request. */
+function abilitiesOf(parts: Required<Pick<Inbox, 'handling' | 'activity'>>): Partial<Inbox> {
+  if (CANNOT_QUEUE === undefined) return { ...parts, sharesSlots: true }
+  return { cannotPause: CANNOT_QUEUE, cannotShareSlots: CANNOT_QUEUE, cannotKeepActivity: CANNOT_QUEUE }
+}
+
+function lettersOf(letters: DeadLetterList, started: () => EventsInMemory | undefined): Inbox['deadLetters'] {
+  return {
+    list: query => letters.list(query).map(copyBody),
+    groups: options => letters.groups(options),
+    get: key => letters.get(key),
+    redrive: async key => started()?.redrive(key) ?? false,
+    discard: key => letters.remove(key),
   }
 }
 

@@ -1,0 +1,279 @@
+import type { InboxStats } from '@ackhook/core'
+import { type ActivitySlot, type InboxProcess, OTHER_TYPES } from '@ackhook/core/spi'
+import type { Verdict } from '../protocol/protocol.ts'
+import { talliesOf } from './figures.ts'
+
+/** What a verdict is reached from. Times are milliseconds. */
+export interface Facts {
+  /** Why the inbox or its store fails, if it does. */
+  readonly outage?: string | undefined
+  /** Absent if the inbox does not respond. */
+  readonly stats?: InboxStats | undefined
+  /** How long handling of all events has been paused, if that is known. */
+  readonly pausedMs?: number | undefined
+  /** Absent if the inbox does not record them. */
+  readonly processes?: readonly InboxProcess[] | undefined
+  /** The last hour by minute, the oldest first. Absent if the inbox keeps no figures. */
+  readonly minutes?: readonly ActivitySlot[] | undefined
+  /** State of the option `expectEvery`. Absent without it. */
+  readonly silence?: { readonly isSilent: boolean; readonly silentMs?: number | undefined } | undefined
+  /** The last error of an event, as it may be shown. */
+  readonly lastError?: string | undefined
+}
+
+/** Facts of an inbox that responds, with what the last hour tells. */
+interface Known extends Facts {
+  readonly stats: InboxStats
+  readonly hour: LastHour
+}
+
+/** Time without a renewal after which a process counts as ended: three times the longest time between two. */
+const GONE_MS = 30_000
+/** Wait after which an event that no process takes is not just on its way. */
+const WAITING_MS = 5000
+/** Wait of an event that could run from which an inbox is behind. */
+const BEHIND_MS = 60_000
+/** Attempts that show the present state of a type. */
+const ENOUGH = 20
+/** Attempts without a failure that show that failures are over. */
+const RECOVERED = 8
+/** Share and number of failed attempts from which a type is failing. */
+const FAILING_SHARE = 0.1
+const FAILING_COUNT = 3
+const MAX_NAMED = 3
+
+/** One rule each for the states. The first one that applies decides: what it tells explains those below it. */
+const RULES: readonly ((facts: Known) => Verdict | undefined)[] = [
+  paused,
+  withoutWorker,
+  failingAll,
+  failingTypes,
+  pausedTypes,
+  behind,
+  silent,
+  idle,
+]
+
+/** Tells in one sentence whether all is well now. Of several faults, it names the one that explains the others. */
+export function verdictOf(facts: Facts): Verdict {
+  const { outage, stats } = facts
+  if (outage !== undefined || stats === undefined) {
+    const sentence = 'Outage: the inbox or its store fails. Deliveries may be refused, and events wait.'
+    return { state: 'outage', tone: 'bad', sentence, ...(outage !== undefined && { cause: outage }) }
+  }
+  const known: Known = { ...facts, stats, hour: new LastHour(facts.minutes ?? []) }
+  for (const rule of RULES) {
+    const verdict = rule(known)
+    if (verdict !== undefined) return verdict
+  }
+  return fine(known)
+}
+
+function paused({ stats, pausedMs }: Known): Verdict | undefined {
+  if (stats.paused !== true) return undefined
+  const since = pausedMs === undefined ? '' : ` for ${spanOf(pausedMs)}`
+  const sentence = `Paused${since}: ${waitUntilResumed(stats.pending)}`
+  return { state: 'paused', tone: 'wait', sentence, where: { list: 'pending' } }
+}
+
+function pausedTypes({ stats }: Known): Verdict | undefined {
+  const types = stats.pausedTypes ?? []
+  const [type] = types
+  if (type === undefined) return undefined
+  const sentence = `Paused: ${namesOf(types)} ${types.length === 1 ? 'is' : 'are'} accepted, and ${types.length === 1 ? 'waits' : 'wait'} until somebody resumes handling.`
+  return { state: 'paused', tone: 'wait', sentence, where: { list: 'pending', type } }
+}
+
+function waitUntilResumed(pending: number): string {
+  if (pending === 0) return 'events are accepted, and wait until somebody resumes handling.'
+  return `${countOf(pending, 'event waits', 'events wait')} until somebody resumes handling.`
+}
+
+/** A running attempt shows a worker that the inbox does not list, of an earlier release. */
+function withoutWorker({ stats, processes }: Known): Verdict | undefined {
+  const { pending, active, oldestPendingMs } = stats
+  if (processes === undefined || pending === 0 || active > 0 || oldestPendingMs < WAITING_MS) return undefined
+  if (processes.some(({ seenMs }) => seenMs <= GONE_MS)) return undefined
+  const wait = `${countOf(pending, 'event waits', 'events wait')}, the oldest for ${spanOf(oldestPendingMs)}`
+  const sentence = `No worker: ${wait}, and no process handles events.`
+  const cause =
+    processes.length === 0
+      ? 'No process with handlers uses this inbox.'
+      : `The last one, ${processes[0]?.process || 'unnamed'}, has been silent for ${spanOf(Math.min(...processes.map(({ seenMs }) => seenMs)))}.`
+  return { state: 'no_worker', tone: 'bad', sentence, cause, where: { list: 'processes' } }
+}
+
+function failingAll({ hour, lastError }: Known): Verdict | undefined {
+  const { all, failing, samples } = hour
+  if (failing.length === 0 || failing.length < samples.length) return undefined
+  const what = all.handled === 0 ? `the last ${attempts(all)} all failed` : `${shareOf(all)} failed`
+  const only = samples.length === 1 ? ` at ${nameOf(samples[0]!.type)}` : ''
+  const sentence = `Failing: ${what}${only}, within ${spanOf(all.spanMs)}.`
+  return { state: 'failing_all', tone: 'bad', sentence, ...causeOf(lastError), where: { list: 'letters' } }
+}
+
+function failingTypes({ hour: { failing, samples }, lastError }: Known): Verdict | undefined {
+  const [worst] = failing
+  if (worst === undefined) return undefined
+  const others = failing.length > 1 ? `, and so do ${namesOf(failing.slice(1).map(({ type }) => type))}` : ''
+  const well = samples.length - failing.length
+  const rest = ` ${countOf(well, 'other type is', 'other types are')} handled.`
+  const sentence = `Failing: ${nameOf(worst.type)} fails in ${shareOf(worst)}${others}.${rest}`
+  const type = worst.type === OTHER_TYPES ? {} : { type: worst.type }
+  return {
+    state: 'failing_types',
+    tone: 'bad',
+    sentence,
+    ...causeOf(lastError),
+    where: { list: 'letters', ...type },
+  }
+}
+
+function behind({ stats, hour }: Known): Verdict | undefined {
+  const { pending, oldestPendingMs, retrying, oldestUntriedMs = retrying ? 0 : oldestPendingMs } = stats
+  if (oldestUntriedMs < BEHIND_MS) return undefined
+  const sentence = `Behind: ${countOf(pending, 'event waits', 'events wait')}, the oldest for ${spanOf(oldestUntriedMs)}.`
+  return { state: 'behind', tone: 'wait', sentence, cause: paceOf(hour), where: { list: 'pending' } }
+}
+
+/** Compares what came with what was handled, over five minutes. */
+function paceOf({ accepted, ended }: LastHour): string {
+  const pace = `In the last five minutes ${countOf(accepted, 'event came', 'events came')} and ${countOf(ended, 'attempt', 'attempts')} ended.`
+  return `${pace} ${ended > accepted ? 'It is catching up.' : 'Raise concurrency, add processes or make handlers faster.'}`
+}
+
+function silent({ silence }: Known): Verdict | undefined {
+  if (silence?.isSilent !== true) return undefined
+  const since = silence.silentMs === undefined ? '' : ` for ${spanOf(silence.silentMs)}`
+  const sentence = `Silent: no delivery${since}, longer than expectEvery allows.`
+  const cause =
+    'The endpoint may be disabled, or unreachable for the sender: see Refused for requests that do arrive.'
+  return { state: 'silent', tone: 'wait', sentence, cause, where: { list: 'refusals' } }
+}
+
+function idle({ stats, minutes, hour }: Known): Verdict | undefined {
+  if (stats.pending + stats.active > 0 || hour.all.handled + hour.all.failed + hour.acceptedInAll > 0)
+    return undefined
+  const came =
+    minutes === undefined ? 'nothing waits or runs' : 'nothing came in the last hour, and nothing waits'
+  return { state: 'idle', tone: 'idle', sentence: `Idle: ${came}.` }
+}
+
+function fine({ stats, minutes, hour }: Known): Verdict {
+  const { handledInAll, failedInAll } = hour
+  const failures =
+    failedInAll === 0 ? 'no attempt failed' : `${countOf(failedInAll, 'attempt', 'attempts')} failed`
+  const sentence =
+    minutes === undefined
+      ? `Fine: ${countOf(stats.pending, 'event waits', 'events wait')}, and ${countOf(stats.active, 'runs', 'run')}. Failures are not counted.`
+      : `Fine: ${countOf(handledInAll, 'event', 'events')} handled in the last hour, and ${failures}.`
+  return { state: 'fine', tone: 'good', sentence }
+}
+
+function causeOf(cause: string | undefined): Pick<Verdict, 'cause'> {
+  return cause === undefined ? {} : { cause }
+}
+
+/** The last attempts at events of one type, or of all. */
+interface Sample {
+  readonly type: string
+  handled: number
+  failed: number
+  /** Time since the first of them. */
+  spanMs: number
+}
+
+/**
+ * What the last hour tells about the present: of each type, as many minutes back as it takes for enough attempts. So a
+ * type that fails once in an hour is seen, and one that is mended is well again after a few successes.
+ */
+class LastHour {
+  readonly all: Sample = { type: OTHER_TYPES, handled: 0, failed: 0, spanMs: 0 }
+  /** One for each type with attempts. */
+  readonly samples: readonly Sample[]
+  /** Those that fail, the worst first. */
+  readonly failing: readonly Sample[]
+  /** Events accepted and attempts ended within five minutes. */
+  accepted = 0
+  ended = 0
+  acceptedInAll = 0
+  handledInAll = 0
+  failedInAll = 0
+
+  constructor(minutes: readonly ActivitySlot[]) {
+    const samples = new Map<string, Sample>()
+    const now = Date.now()
+    for (const slot of minutes.toReversed()) {
+      const spanMs = Math.max(1, now - slot.startedAt)
+      const isRecent = spanMs <= RECENT_MS
+      for (const [type, { accepted, handled, failed }] of talliesOf(slot)) {
+        this.acceptedInAll += accepted
+        this.handledInAll += handled
+        this.failedInAll += failed
+        if (isRecent) {
+          this.accepted += accepted
+          this.ended += handled + failed
+        }
+        if (handled + failed === 0) continue
+        const sample = samples.get(type) ?? { type, handled: 0, failed: 0, spanMs }
+        samples.set(type, sample)
+        extend(sample, { handled, failed, spanMs })
+      }
+    }
+    this.samples = [...samples.values()]
+    this.failing = this.samples.filter(isFailing).sort((a, b) => b.failed - a.failed)
+    for (const { handled, failed, spanMs } of this.samples) {
+      this.all.handled += handled
+      this.all.failed += failed
+      this.all.spanMs = Math.max(this.all.spanMs, spanMs)
+    }
+  }
+}
+
+const RECENT_MS = 6 * 60_000
+
+function extend(sample: Sample, { handled, failed, spanMs }: Omit<Sample, 'type'>): void {
+  const isEnough = sample.handled + sample.failed >= ENOUGH
+  if (isEnough || (sample.failed === 0 && sample.handled >= RECOVERED)) return
+  sample.handled += handled
+  sample.failed += failed
+  sample.spanMs = spanMs
+}
+
+/** A single failure that another attempt has made good is none. */
+function isFailing({ handled, failed }: Sample): boolean {
+  if (handled === 0) return failed > 0
+  return failed >= FAILING_COUNT && failed / (handled + failed) >= FAILING_SHARE
+}
+
+/** `88 % of 50 attempts` */
+function shareOf(sample: Sample): string {
+  const share = Math.round((sample.failed / (sample.handled + sample.failed)) * 100)
+  return `${share} % of ${attempts(sample)}`
+}
+
+function attempts({ handled, failed }: Sample): string {
+  return countOf(handled + failed, 'attempt', 'attempts')
+}
+
+function nameOf(type: string): string {
+  return type === OTHER_TYPES ? 'the other types' : type
+}
+
+function namesOf(types: readonly string[]): string {
+  const more = types.length - MAX_NAMED
+  const named = types.slice(0, MAX_NAMED).map(nameOf).join(', ')
+  return more > 0 ? `${named} and ${more} more` : named
+}
+
+function countOf(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
+}
+
+function spanOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 2) return `${Math.max(1, Math.round(ms / 1000))} s`
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
+}
