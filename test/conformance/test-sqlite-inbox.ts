@@ -129,6 +129,7 @@ export function testSqliteInbox(sealing: Sealing = { wrap: inbox => inbox }): vo
       erases: true,
       groups: true,
       lookup: true,
+      activity: true,
       pauses: true,
       pausesTypes: true,
       sharesSlots: true,

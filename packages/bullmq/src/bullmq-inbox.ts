@@ -10,6 +10,7 @@ import {
 import { dropOldLetters, redriveCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   type AcceptResult,
+  type ActivitySource,
   type DeadLetterStore,
   type InboxProcess,
   type MinuteCount,
@@ -87,6 +88,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     browsing: BROWSING[resolved.engine.kind],
     processes: () => inbox.processes(),
     throughput: () => inbox.throughput(),
+    activity: { read: query => inbox.ask('activity', ({ board }) => board.activity.read(query)) },
   }
 }
 
@@ -102,6 +104,7 @@ class BullmqInbox {
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
+  #activity: ActivitySource | undefined
   #notices: NoticeWatch | undefined
   #pauses: PauseWatch | undefined
   #stopDropping = (): void => {}
@@ -156,6 +159,8 @@ class BullmqInbox {
     }
     this.#acceptor = new Acceptor(engine, policy, pruner, () => minutes.add('received'))
     this.#minutes = minutes
+    this.#activity = given.activity
+    given.activity?.begin(slots => engine.board.activity.add(slots))
     this.#pruner = pruner
     pruner.start()
     this.#notices?.stop()
@@ -204,7 +209,7 @@ class BullmqInbox {
     const worker = this.#worker
     this.#worker = undefined
     await Promise.all([worker?.drain(timeoutMs), this.#acceptor?.settled(), this.#pruner?.stop()])
-    if (this.#minutes !== undefined) await settlesWithin(this.#minutes.flush(), CLOSE_MS)
+    await settlesWithin(Promise.all([this.#minutes?.flush(), this.#activity?.end()]), CLOSE_MS)
     if (engine !== undefined) this.#shutDown(engine)
     await this.#shuttingDown
     return { lost: 0 }

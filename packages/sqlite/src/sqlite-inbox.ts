@@ -10,6 +10,8 @@ import {
 import { dropOldLetters, redriveCommand, resumeCommand, shareHandlers } from '@ackhook/core/sharing'
 import {
   type AcceptResult,
+  type ActivityQuery,
+  type ActivitySlot,
   type BrowsedEvent,
   type BrowseQuery,
   type DeadLetterStore,
@@ -74,6 +76,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     browsing: BROWSING,
     erasure: inbox.erasure,
     throughput: () => inbox.throughput(),
+    activity: { read: query => inbox.readActivity(query) },
     processes: async () => (await inbox.board.read()).processes,
   }
 }
@@ -163,6 +166,7 @@ class SqliteInbox {
     this.#pauseLog.see(this.#pauses)
     this.#stopDropping = dropOldLetters(this.deadLetters, policy)
     this.#batcher.flushNow()
+    policy.activity?.begin(slots => batcher.queryLater({ kind: 'add-activity', slots }))
   }
 
   #seePauses(paused: readonly PausedHandling[]): void {
@@ -225,6 +229,7 @@ class SqliteInbox {
     attempts?.drain(timeoutMs)
     await this.#idleWithin(timeoutMs)
     attempts?.giveBack()
+    await settlesWithin(this.#started?.policy.activity?.end() ?? Promise.resolve(), LAST_RESULTS_MS)
     await this.#idleWithin(LAST_RESULTS_MS)
     attempts?.stop()
     await this.#engine.close()
@@ -270,6 +275,10 @@ class SqliteInbox {
 
   browse(query: BrowseQuery): Promise<readonly BrowsedEvent[]> {
     return browse(this.#batcher, this.#turns, query)
+  }
+
+  readActivity(query: ActivityQuery): Promise<readonly ActivitySlot[]> {
+    return this.#batcher.query({ kind: 'activity', query }) as Promise<readonly ActivitySlot[]>
   }
 
   throughput(): Promise<readonly MinuteCount[]> {

@@ -1,5 +1,10 @@
 import type { Delivery, Inbox } from '@ackhook/core'
-import { type AttemptResult, createAttempt, type ProcessingPolicy } from '@ackhook/core/spi'
+import {
+  type ActivitySlot,
+  type AttemptResult,
+  createAttempt,
+  type ProcessingPolicy,
+} from '@ackhook/core/spi'
 import type { Mutants } from '../mutant.ts'
 import { inboxMutant } from './inbox-mutant.ts'
 
@@ -372,6 +377,41 @@ export const mutants: Mutants = [
         return letter && { ...letter, reason: '' }
       },
     })),
+  ),
+  inboxMutant('activity-last', 'keeps only the counts added last', 'activity', inbox => {
+    let last: readonly ActivitySlot[] = []
+    return {
+      activity: { read: ({ lengthMs }) => last.filter(slot => slot.lengthMs === lengthMs) },
+      async start(run, policy) {
+        await inbox.start(run, policy)
+        policy.activity?.begin(slots => {
+          last = slots
+        })
+      },
+    }
+  }),
+  inboxMutant('activity-since', 'lists slots that began before', 'activity', inbox => ({
+    activity: { read: query => inbox.activity!.read({ ...query, since: 0 }) },
+  })),
+  inboxMutant('activity-newest-first', 'lists the newest slot first', 'activity-kept', inbox => ({
+    activity: { read: async query => [...(await inbox.activity!.read(query))].reverse() },
+  })),
+  inboxMutant(
+    'activity-forever',
+    'never deletes a slot',
+    'activity-kept',
+    withPolicy(({ activity }) => ({
+      activity: activity && {
+        begin: add => activity.begin(slots => add(slots.map(slot => ({ ...slot, keptSince: 0 })))),
+        end: () => activity.end(),
+      },
+    })),
+  ),
+  inboxMutant(
+    'redrive-not-queued',
+    'does not tell since when a redriven event waits',
+    'activity-redrive',
+    withDelivery(one => ({ ...one, queuedAt: undefined })),
   ),
   inboxMutant('browse-nothing', 'finds no event', 'browse', () => ({ browse: () => [] })),
 ]

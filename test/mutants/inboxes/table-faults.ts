@@ -1,6 +1,7 @@
 import type { Delivery } from '@ackhook/core'
 import type {
   AttemptResult,
+  CountedSlot,
   OlderLetters,
   PresenceStore,
   ProcessEvent,
@@ -371,6 +372,26 @@ const postponing: Mutants = [
 ]
 
 const counting: Mutants = [
+  tableMutant(
+    'activity-overwritten',
+    { wrong: 'reads counts before it writes them', caughtBy: 'activity-shared' },
+    class extends TableInbox {
+      protected override async addActivity(slots: readonly CountedSlot[]): Promise<void> {
+        for (const { startedAt, lengthMs, counts } of slots) {
+          const known = this.table.activity.get(`${lengthMs} ${startedAt}`)
+          const sums = this.sumOf(known?.counts ?? {}, counts)
+          await this.write(() => this.keepActivity({ startedAt, lengthMs, counts: sums }))
+        }
+      }
+    },
+  ),
+  tableMutant(
+    'activity-last-lost',
+    { wrong: 'drops the last counts when it closes', caughtBy: 'activity-end' },
+    class extends TableInbox {
+      protected override async endActivity(): Promise<void> {}
+    },
+  ),
   tableMutant(
     'counts-process',
     { wrong: 'counts events only since the process began', caughtBy: 'reopen-counts' },

@@ -12,8 +12,12 @@ import {
   ABORT,
   ACCEPT_RESULTS,
   type AcceptResult,
+  type ActivityCounts,
+  type ActivityLog,
+  type ActivitySlot,
   type Attempt,
   type AttemptResult,
+  type CountedSlot,
   crashDelayMs,
   crashPolicy,
   createAttempt,
@@ -78,6 +82,7 @@ export class TableInbox implements Inbox, TableClient {
     this.#pauseLog = new PauseLog(policy)
     this.#stopDropping = dropOldLetters(this.deadLetters, policy)
     if (policy.concurrency > 0) this.table.clients.add(this)
+    policy.activity?.begin(slots => this.addActivity(slots))
   }
 
   async accept(delivery: Delivery): Promise<AcceptResult> {
@@ -98,6 +103,7 @@ export class TableInbox implements Inbox, TableClient {
       await settlesWithin(ended, 1000)
     }
     for (const held of this.held.values()) await this.write(() => this.release(held)).catch(() => {})
+    await this.endActivity()
     this.table.clients.delete(this)
     this.held.clear()
     return { lost: 0 }
@@ -196,6 +202,37 @@ export class TableInbox implements Inbox, TableClient {
     return sortedPauses(
       [...this.pauses].map(([type, since]) => ({ since, ...(type !== undefined && { type }) })),
     )
+  }
+
+  readonly activity: ActivityLog = {
+    read: ({ lengthMs, since }) =>
+      [...this.table.activity.values()]
+        .filter(slot => slot.lengthMs === lengthMs && slot.startedAt >= since)
+        .sort((a, b) => a.startedAt - b.startedAt),
+  }
+
+  protected addActivity(slots: readonly CountedSlot[]): Promise<void> {
+    return this.write(() => {
+      for (const { startedAt, lengthMs, keptSince, counts } of slots) {
+        const known = this.table.activity.get(`${lengthMs} ${startedAt}`)
+        this.keepActivity({ startedAt, lengthMs, counts: this.sumOf(known?.counts ?? {}, counts) })
+        for (const [place, slot] of this.table.activity)
+          if (slot.lengthMs === lengthMs && slot.startedAt < keptSince) this.table.activity.delete(place)
+      }
+    })
+  }
+
+  protected keepActivity(slot: ActivitySlot): void {
+    this.table.activity.set(`${slot.lengthMs} ${slot.startedAt}`, slot)
+  }
+
+  protected sumOf(sums: ActivityCounts, counts: ActivityCounts): ActivityCounts {
+    const added = Object.entries(counts).map(([name, value]) => [name, value + (sums[name] ?? 0)])
+    return { ...sums, ...Object.fromEntries(added) }
+  }
+
+  protected async endActivity(): Promise<void> {
+    await this.policy?.activity?.end()
   }
 
   readonly board: PresenceStore = {
@@ -464,7 +501,8 @@ export class TableInbox implements Inbox, TableClient {
   }
 
   protected revive(row: TableRow): boolean {
-    Object.assign(row, { state: 'waiting', until: 0, attempts: 0, crashes: 0, hasBegun: false })
+    const delivery = { ...row.delivery, queuedAt: this.table.now() }
+    Object.assign(row, { delivery, state: 'waiting', until: 0, attempts: 0, crashes: 0, hasBegun: false })
     this.table.counted.received += 1
     return true
   }

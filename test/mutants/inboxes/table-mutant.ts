@@ -37,6 +37,7 @@ export function casesOnTable(Inbox: TableInboxClass): readonly SuiteCase[] {
       serialize: true,
       forgets: true,
       counts: true,
+      activity: true,
       many: true,
       drops: true,
       erases: true,

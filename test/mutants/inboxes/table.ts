@@ -1,5 +1,5 @@
 import type { Delivery } from '@ackhook/core'
-import type { PresenceView, PublishedHandlers } from '@ackhook/core/spi'
+import type { ActivitySlot, PresenceView, PublishedHandlers } from '@ackhook/core/spi'
 
 const TICK_MS = 15
 
@@ -36,6 +36,8 @@ export class Table {
   readonly clients = new Set<TableClient>()
   /** Times of the pauses by type; `undefined` is the one of all types. */
   readonly pauses = new Map<string | undefined, number>()
+  /** Figures, by length and start of their slot. */
+  readonly activity = new Map<string, ActivitySlot>()
   readonly counted = { received: 0, handled: 0, deadLettered: 0 }
   readonly #published = new Map<string, PublishedHandlers & { readonly seenAt: number }>()
   readonly #timer: ReturnType<typeof setInterval>

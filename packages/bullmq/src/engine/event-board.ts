@@ -1,4 +1,12 @@
-import type { MinuteCount, PresenceStore, PresenceView } from '@ackhook/core/spi'
+import type {
+  ActivityLog,
+  ActivityQuery,
+  ActivitySlot,
+  CountedSlot,
+  MinuteCount,
+  PresenceStore,
+  PresenceView,
+} from '@ackhook/core/spi'
 import type { QueuePause } from './queue-pause.ts'
 
 /** Delay of an event, and the progress of its job, with the `routingToken` of its next attempt. */
@@ -11,8 +19,15 @@ export interface InboxView extends PresenceView {
   readonly pause: QueuePause | undefined
 }
 
+/** Figures of all processes. */
+export interface ActivityBoard extends ActivityLog {
+  add(slots: readonly CountedSlot[]): Promise<void>
+  read(query: ActivityQuery): Promise<readonly ActivitySlot[]>
+}
+
 /** Event types that the processes on one inbox handle, and their counts. */
 export interface InboxBoard extends PresenceStore {
+  readonly activity: ActivityBoard
   /** Returns the pause of the queue too, since every process asks for this twice a second. */
   read(): Promise<InboxView>
   /** Adds to a minute's counts. */

@@ -7,6 +7,7 @@ import {
   STALE_MS,
 } from '../engine/event-board.ts'
 import { readPause } from '../engine/queue-pause.ts'
+import { PostgresActivity } from './postgres-activity.ts'
 import { FORGET_PAUSE, PAUSE_COLUMNS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
 
@@ -71,12 +72,14 @@ SELECT started_at_ms, handled, dead_lettered, coalesce(to_jsonb(ackhook_minute)-
 FROM ackhook_minute
 WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 
-/** The board, in three tables beside BullMQ's. */
+/** The board, in four tables beside BullMQ's. */
 export class PostgresBoard implements EventBoard {
+  readonly activity: PostgresActivity
   readonly #queries: Queries
   readonly #queue: string
 
   constructor(queries: Queries, queue: string) {
+    this.activity = new PostgresActivity(queries, queue)
     this.#queries = queries
     this.#queue = queue
   }

@@ -221,7 +221,10 @@ export class InboxWorker {
     const decision = crashPolicy(crashes)
     const delivery = readDelivery(job)
     if (delivery !== undefined)
-      return { delivery, attempt: createAttempt(number, decision, readProgress(job.progress).postponed ?? 0) }
+      return {
+        delivery: withQueuedAt(delivery, job),
+        attempt: createAttempt(number, decision, readProgress(job.progress).postponed ?? 0),
+      }
     const { id = '', queueName, timestamp } = job
     const reason = unreadableReason(id, queueName)
     this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
@@ -298,6 +301,11 @@ export class InboxWorker {
       this.#policy.observe({ kind: 'store_down', operation: 'work', error: this.#reasonOf(error) })
     }
   }
+}
+
+/** A redrive renews the job's time. An acceptance takes a second at most. */
+function withQueuedAt(delivery: Delivery, { timestamp: queuedAt }: EventJob): Delivery {
+  return queuedAt - delivery.receivedAt > 1000 ? { ...delivery, queuedAt } : delivery
 }
 
 /** Returns the attempts that began. A job that ended between the two records of its death has -1. */

@@ -335,6 +335,7 @@ export class ManyQueues implements Engine {
 /** Combines the boards: the first queue's has the processes and counts, each queue's its own postponed events. */
 function boardOf(first: InboxBoard, queues: readonly QueueEngine[]): InboxBoard {
   return {
+    activity: first.activity,
     publish: async own => {
       await Promise.all(queues.map(({ board }) => board.publish(own)))
     },

@@ -8,6 +8,7 @@ import {
   STALE_MS,
 } from '../engine/event-board.ts'
 import { PAUSE_FIELD, readPause } from '../engine/queue-pause.ts'
+import { RedisActivity } from './redis-activity.ts'
 
 /** Redis' own clock, in milliseconds. */
 const NOW = `
@@ -96,8 +97,9 @@ redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':received', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 `
 
-/** The board, in four keys of the queue, each with an expiry. */
+/** The board, in five keys of the queue, each with an expiry. */
 export class RedisBoard implements EventBoard {
+  readonly activity: RedisActivity
   readonly #client: RedisConnectionClient
   readonly #keyOf: (name: string) => string
   readonly #keys: readonly string[]
@@ -108,6 +110,7 @@ export class RedisBoard implements EventBoard {
   #swept = 0
 
   constructor(client: RedisConnectionClient, keyOf: (name: string) => string) {
+    this.activity = new RedisActivity(client, keyOf('ackhook-activity'))
     this.#client = client
     this.#keyOf = keyOf
     this.#keys = ['ackhook-processes', 'ackhook-handlers', 'ackhook-postponed'].map(keyOf)

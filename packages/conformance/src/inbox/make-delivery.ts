@@ -27,7 +27,7 @@ export function makeDelivery(parts: DeliveryParts = {}): Delivery {
     type,
     body,
     fingerprint: createHash('sha256').update(body).digest().readInt32BE(),
-    receivedAt: Date.now(),
+    receivedAt: parts.receivedAt ?? Date.now(),
     event,
     ...(parts.order && { order: parts.order }),
     ...(parts.trace && { trace: parts.trace }),

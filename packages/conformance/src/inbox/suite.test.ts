@@ -15,6 +15,7 @@ const EVERYTHING = {
   drops: true,
   groups: true,
   lookup: true,
+  activity: true,
   pauses: true,
   pausesTypes: true,
   sharesSlots: true,

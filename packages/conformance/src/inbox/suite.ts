@@ -1,6 +1,7 @@
 import type { MaybePromise } from '@ackhook/core'
 import { bindCases, type SuiteCases, selectCases } from '../lib/suite-case.ts'
 import { acceptanceCases } from './cases/acceptance.ts'
+import { activityCases } from './cases/activity.ts'
 import { browseCases } from './cases/browse.ts'
 import { clockCases } from './cases/clocks.ts'
 import { crashCases } from './cases/crashes.ts'
@@ -48,6 +49,7 @@ const CASES = [
   ...takingCases,
   ...pausingCases,
   ...fairnessCases,
+  ...activityCases,
 ]
 const SMALL_BYTES = 1_048_576
 

@@ -15,6 +15,8 @@ export interface InboxCapabilities {
   readonly browse?: boolean | undefined
   /** Counts received and finished events by minute (`throughput`). */
   readonly counts?: boolean | undefined
+  /** Keeps figures of what processes do (`activity`). */
+  readonly activity?: boolean | undefined
   /** Redrives and discards many dead letters in one step (`redriveMany`, `discardMany`). */
   readonly many?: boolean | undefined
   /** Drops dead letters by their age (`deadLetters.discardOlder`, `deadLetterRetentionMs`). */

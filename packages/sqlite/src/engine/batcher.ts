@@ -87,6 +87,12 @@ export class Batcher {
     return enqueue(this.#next.queries, query)
   }
 
+  /** Runs a query with what is sent next: nothing waits for it. */
+  queryLater(query: Query): Promise<unknown> {
+    this.flushSoon()
+    return enqueue(this.#next.queries, query)
+  }
+
   /** Sends the batch at the end of this turn, without waiting for a timer. Takes rows too. */
   flushNow(): void {
     if (this.#isScheduled) return

@@ -27,6 +27,8 @@ export interface StoredEvent {
   readonly type: string
   readonly fingerprint: number
   readonly receivedAt: number
+  /** Time of its last redrive, if there was one. */
+  queuedAt?: number
   readonly body: Uint8Array
   readonly trace?: TraceContext
 }

@@ -1,5 +1,5 @@
 import type { Delivery, SerialOrder } from '@ackhook/core'
-import type { BrowseState, PublishedHandlers } from '@ackhook/core/spi'
+import type { ActivityQuery, BrowseState, CountedSlot, PublishedHandlers } from '@ackhook/core/spi'
 
 /** An event that has arrived: the parts of its delivery that the file stores. */
 export type Arrival = Pick<
@@ -69,6 +69,9 @@ export type Query =
   /** Renews one lease, and answers whether it still holds. */
   | { readonly kind: 'renew'; readonly lease: Lease; readonly leaseMs: number }
   | { readonly kind: 'publish'; readonly own: PublishedHandlers }
+  /** A figure: whatever fails is done again without it. */
+  | { readonly kind: 'add-activity'; readonly slots: readonly CountedSlot[] }
+  | { readonly kind: 'activity'; readonly query: ActivityQuery }
 
 /** Parsed cursor at which the last page ended. */
 export interface Position {

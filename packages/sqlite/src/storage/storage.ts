@@ -120,7 +120,12 @@ export class Storage {
 
   /** Runs batches without their arrivals: a full disk must not keep handler results from being recorded. */
   #runWithoutArrivals(batches: readonly Batch[], policy: StoragePolicy, fault: Fault): BatchResult[] {
-    const rest = batches.map(batch => ({ ...batch, arrivals: [], take: 0 }))
+    const rest = batches.map(batch => ({
+      ...batch,
+      arrivals: [],
+      take: 0,
+      queries: batch.queries.map(withoutFigures),
+    }))
     if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
     try {
       // One commit for all batches: if another process locks the file, each try waits for a second.
@@ -169,6 +174,11 @@ export class Storage {
       // The next transaction tries again, and reports why it fails.
     }
   }
+}
+
+/** A result must not remain unrecorded because of a figure. */
+function withoutFigures(query: Query): Query {
+  return query.kind === 'add-activity' ? { ...query, slots: [] } : query
 }
 
 function isEmpty({ settlements, checks, queries }: Batch): boolean {

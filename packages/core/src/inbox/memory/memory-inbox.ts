@@ -99,10 +99,13 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   }
 }
 
+const CANNOT_KEEP =
+  'on this runtime a process lasts only for its requests, and has nowhere to keep figures: observe them with @ackhook/opentelemetry'
+
 /** Parts of an inbox that need a process which outlives a request. */
 function abilitiesOf(parts: Required<Pick<Inbox, 'handling' | 'activity'>>): Partial<Inbox> {
   if (CANNOT_QUEUE === undefined) return { ...parts, sharesSlots: true }
-  return { cannotPause: CANNOT_QUEUE, cannotShareSlots: CANNOT_QUEUE, cannotKeepActivity: CANNOT_QUEUE }
+  return { cannotPause: CANNOT_QUEUE, cannotShareSlots: CANNOT_QUEUE, cannotKeepActivity: CANNOT_KEEP }
 }
 
 function lettersOf(letters: DeadLetterList, started: () => EventsInMemory | undefined): Inbox['deadLetters'] {

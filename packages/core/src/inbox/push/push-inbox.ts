@@ -41,6 +41,8 @@ const STATS_MS = 5000
 const AROUND_HANDLERS_MS = 3000
 /** Bytes by which the head of an envelope may grow before the event is handled. */
 const RESERVED_BYTES = 64
+const CANNOT_KEEP =
+  'its engine has nowhere to keep figures, and a consumer may last for one call only: observe them with @ackhook/opentelemetry'
 const NOT_STARTED = 'start() must come before the first event'
 
 /** Creates an inbox from an engine that stores messages and calls a consumer with them. */
@@ -62,6 +64,7 @@ export function createPushInbox(parts: PushInboxParts): PushInbox {
     cannotShareSlots: CANNOT_SHARE,
     cannotPause: CANNOT_PAUSE,
     cannotLookUp: CANNOT_LOOK_UP,
+    cannotKeepActivity: CANNOT_KEEP,
     checkOptions(options) {
       if (options.concurrency > 0 && store === undefined)
         throw new ConfigurationError('store', NO_STORE, { page: 'push-engines' })

@@ -4,6 +4,8 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** SQL for the `seq` of an event's body. */
 export const BODY_SEQ = 'coalesce(body_seq, seq)'
+/** Time of the last redrive, which alone sets `body_seq`. `null` without one. */
+export const QUEUED_AT = 'iif(body_seq IS NULL, NULL, accepted_at)'
 
 interface BodyRow {
   readonly body: Uint8Array | null

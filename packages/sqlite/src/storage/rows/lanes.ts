@@ -4,9 +4,9 @@ import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import type { Running } from '../leases/own-leases.ts'
 import { INDEX_UNGROUPED } from '../schema/schema.ts'
 import { AGAIN, AT_ONCE, FIRST, WAITING } from '../schema/states.ts'
-import { BODY_SEQ } from './bodies.ts'
+import { BODY_SEQ, QUEUED_AT } from './bodies.ts'
 
-export interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
+export interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace' | 'queuedAt'> {
   readonly seq: number
   readonly due: number
   readonly attempts: number
@@ -15,11 +15,12 @@ export interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
   readonly mark: number
   readonly postponed: number
   readonly bodySeq: number
+  readonly queuedAt: number | null
   readonly group: string | null
 }
 
 const COLUMNS = `seq, due, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, crashes,
-    order_key IS NOT NULL AS isOrdered, mark, postponed, ${BODY_SEQ} AS bodySeq, group_name AS "group"`
+    order_key IS NOT NULL AS isOrdered, ${QUEUED_AT} AS queuedAt, mark, postponed, ${BODY_SEQ} AS bodySeq, group_name AS "group"`
 const LAST_DUE = `SELECT due FROM ackhook_events WHERE state = ${WAITING} AND due <= ? ORDER BY due DESC LIMIT 1`
 const AT_ANY_TIME = `SELECT ${COLUMNS} FROM ackhook_events
   WHERE state = ${WAITING} AND due <= ${AT_ONCE} ORDER BY due, seq LIMIT ?`

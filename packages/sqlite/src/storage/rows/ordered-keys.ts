@@ -3,7 +3,7 @@ import type { RowBehind, RowsBehind, StoredEvent, TakenRow } from '../../protoco
 import { monotonicMs } from '../../protocol/monotonic-ms.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { ACTIVE, AT_ONCE, BEHIND, PARKED, WAITING } from '../schema/states.ts'
-import { BODY_SEQ, Bodies } from './bodies.ts'
+import { BODY_SEQ, Bodies, QUEUED_AT } from './bodies.ts'
 import type { Paused } from './pauses.ts'
 
 /** Time after the read within which rows read ahead may begin. */
@@ -28,12 +28,13 @@ interface Head {
   readonly orderAt: number
 }
 
-interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace'> {
+interface WaitingRow extends Omit<StoredEvent, 'body' | 'trace' | 'queuedAt'> {
   readonly seq: number
   readonly attempts: number
   readonly mark: number
   readonly orderAt: number
   readonly bodySeq: number
+  readonly queuedAt: number | null
   readonly bytes: number | null
   readonly group: string | null
 }
@@ -66,7 +67,7 @@ const MOVE = `UPDATE ackhook_events SET state = ?, due = ${AT_ONCE} WHERE seq = 
 const PASS = `UPDATE ackhook_events SET state = ${ACTIVE}, due = ?, attempts = attempts + 1, token = ?
   WHERE seq = ? AND state = ${BEHIND}`
 const ROWS_BEHIND = `SELECT seq, key, namespace, id, type, fingerprint, received_at AS receivedAt, attempts, mark,
-    order_at AS orderAt, group_name AS "group", ${BODY_SEQ} AS bodySeq,
+    order_at AS orderAt, group_name AS "group", ${BODY_SEQ} AS bodySeq, ${QUEUED_AT} AS queuedAt,
     (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = coalesce(e.body_seq, e.seq)) AS bytes
   FROM ackhook_events AS e WHERE ${SAME_KEY} AND state = ${BEHIND} ORDER BY order_at, seq LIMIT ?`
 const KEY = 'SELECT hex(order_key) AS orderKey FROM ackhook_events WHERE seq = ?'
@@ -176,7 +177,8 @@ export class OrderedKeys {
       if (bytes > MAX_BYTES || row.mark > 0) break
       const { seq, key, namespace, id, type, fingerprint, receivedAt, attempts, orderAt } = row
       const stored = this.#bodies.readTraced(row.bodySeq)
-      const event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
+      const event: StoredEvent = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
+      if (row.queuedAt !== null) event.queuedAt = row.queuedAt
       rows.push({ seq, token: newToken(), attempt: attempts + 1, orderAt, event })
     }
     return rows

@@ -1,10 +1,11 @@
 import type { DeadLetter, InboxStats, PausedHandling } from '@ackhook/core'
-import type { BrowsedEvent, EventLookup, MinuteCount, PresenceView } from '@ackhook/core/spi'
+import type { ActivitySlot, BrowsedEvent, EventLookup, MinuteCount, PresenceView } from '@ackhook/core/spi'
 import type { BrowseRequest, CountedPiece, Query } from '../../protocol/batch.ts'
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf } from '../driver/sqlite-errors.ts'
 import { ACTIVE, AGAIN, AT_ONCE, BEHIND, FIRST, PARKED, WAITING } from '../schema/states.ts'
+import { Activity } from './activity.ts'
 import { Board } from './board.ts'
 import { Browse } from './browse.ts'
 import type { Counts } from './counts.ts'
@@ -59,6 +60,7 @@ type Answer =
   | CountedPiece
   | EventLookup
   | readonly SampledGroup[]
+  | readonly ActivitySlot[]
   | number
   | boolean
   | undefined
@@ -76,6 +78,7 @@ const WRITES: readonly Query['kind'][] = [
   'renew',
   'pause',
   'resume',
+  'add-activity',
 ]
 
 /** Returns whether a query needs a transaction. */
@@ -90,6 +93,7 @@ export class Queries {
   readonly #browse: Browse
   readonly #erase: Erase
   readonly #board: Board
+  readonly #activity: Activity
   readonly #settle: Settle
   readonly #pauses: Pauses
   readonly #countActive: SqliteStatement
@@ -108,6 +112,7 @@ export class Queries {
     this.#browse = new Browse(database)
     this.#erase = new Erase(database, keys, counts)
     this.#board = new Board(database, counts)
+    this.#activity = new Activity(database)
     this.#countActive = database.prepare(COUNT_ACTIVE)
     this.#oldest = database.prepare(OLDEST)
     this.#oldestUntried = database.prepare(OLDEST_UNTRIED)
@@ -176,6 +181,11 @@ export class Queries {
         return true
       case 'board':
         return this.#board.read()
+      case 'add-activity':
+        this.#activity.add(query.slots)
+        return true
+      case 'activity':
+        return this.#activity.read(query.query)
     }
   }
 

@@ -207,6 +207,7 @@ export class Take {
     else {
       const stored = this.#bodies.readTraced(row.bodySeq)
       taken.event = { key, namespace, id, type, fingerprint, receivedAt, ...stored }
+      if (row.queuedAt !== null) taken.event.queuedAt = row.queuedAt
     }
     return { row: taken, isOrdered: row.isOrdered === 1, crashes }
   }

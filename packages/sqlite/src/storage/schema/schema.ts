@@ -134,6 +134,15 @@ const LETTER_GROUPS = `
     stack TEXT NOT NULL
   ) STRICT;`
 
+/** Figures of what happened in a slot of time, as JSON. An earlier release can still open the file, and counts nothing. */
+const ACTIVITY = `
+  CREATE TABLE ackhook_activity (
+    length_ms INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    counts TEXT NOT NULL,
+    PRIMARY KEY (length_ms, started_at)
+  ) STRICT, WITHOUT ROWID;`
+
 /** When an event was handled, for operators. An earlier release can still open the file, and stores no such time. */
 const HANDLED_AT = 'ALTER TABLE ackhook_ids ADD COLUMN handled_at INTEGER;'
 
@@ -169,6 +178,7 @@ export function createSchema(database: SqliteDatabase): Upgrade | undefined {
     if (!hasKeysByNamespace(database)) database.exec(KEYS_BY_NAMESPACE)
     if (!hasLetterGroups(database)) database.exec(LETTER_GROUPS)
     if (!hasHandledAt(database)) database.exec(HANDLED_AT)
+    if (!hasActivity(database)) database.exec(ACTIVITY)
     database.exec('COMMIT')
     return isMine && from !== undefined ? { from, to: SCHEMA_VERSION, copy } : undefined
   } catch (error) {
@@ -232,7 +242,8 @@ function isCurrent(database: SqliteDatabase): boolean {
     isCurrentVersion(database) &&
     hasKeysByNamespace(database) &&
     hasLetterGroups(database) &&
-    hasHandledAt(database)
+    hasHandledAt(database) &&
+    hasActivity(database)
   )
 }
 
@@ -242,6 +253,10 @@ function hasKeysByNamespace(database: SqliteDatabase): boolean {
 
 function hasLetterGroups(database: SqliteDatabase): boolean {
   return has(database, 'index', 'ackhook_events_letters')
+}
+
+function hasActivity(database: SqliteDatabase): boolean {
+  return has(database, 'table', 'ackhook_activity')
 }
 
 function hasHandledAt(database: SqliteDatabase): boolean {
