@@ -724,7 +724,7 @@ describe('faults, the clock, settings and statistics', () => {
   test('settings mark unpublished values, and statistics count deliveries by outcome', async () => {
     const { run } = await both()
     expect((await run('settings')).out).toMatch(
-      /^Published\n {2}delivery\.header[\s\S]*Not published[\s\S]*limits\.eventBytes +262144/,
+      /^Published\n {2}delivery\.header[\s\S]*Not published[\s\S]*limits\.eventBytes +256 KiB[\s\S]*Of the emulator itself\n[\s\S]*retention\.age +7 d/,
     )
     await run('send', 'a.b', '--repeat', '2')
     expect((await run('stats', '--buckets', '1')).out).toMatch(/^FROM +ACKNOWLEDGED +ALL\n\S+Z +2 +2\n$/)

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { ConfigurationError } from '@ackhook/core'
 import { printable } from '@ackhook/core/spi'
+import { BatchOperations } from './api/batch-operations.ts'
 import { ControlOperations } from './api/control-operations.ts'
 import { DeliveryOperations } from './api/delivery-operations.ts'
 import { toDeliveryView } from './api/delivery-view.ts'
@@ -9,6 +10,7 @@ import { EndpointOperations } from './api/endpoint-operations.ts'
 import { EventsOperations } from './api/events-operations.ts'
 import { MessageOperations } from './api/message-operations.ts'
 import type { Parts } from './api/parts.ts'
+import { Batches } from './batches/batches.ts'
 import { EmulatorClock } from './clock/emulator-clock.ts'
 import { DeliveryEngine, type EngineEvents } from './delivery/engine.ts'
 import { FaultSource } from './delivery/fault-source.ts'
@@ -40,7 +42,7 @@ export function createParts(
   const options = { ...asked, secret: kept }
   const counts = new DeliveryCounts(storage.deliveries.counts())
   const room = new LogRoom({ size: storage.size, counts, maxBytes: retention.bytes })
-  const faults = new FaultSource(asked.faults, set => feed.publish('faults', set))
+  const faults = new FaultSource(asked.faults, clock, set => feed.publish('faults', set))
   const feed = new ChangeFeed(seq => {
     const row = storage.deliveries.bySeq(seq)
     return row && toDeliveryView(row)
@@ -65,7 +67,12 @@ export function createParts(
   const events = engineEvents(changed, feed, endpoints, asked)
   const shared = { storage, clock, counts, faults, endpoints }
   const engine = new DeliveryEngine({ ...shared, targets, room, rules, concurrency, events, seed: seedNow })
-  const parts = { ...shared, options, version, seed, intake, engine, feed, waiters, housekeeping, changed }
+  const batches = new Batches(
+    () => clock.now(),
+    batch => feed.publish('batch', batch),
+  )
+  const more = { feed, waiters, housekeeping, batches, changed }
+  const parts = { ...shared, options, version, seed, intake, engine, ...more }
   return { parts, secret }
 }
 
@@ -121,8 +128,10 @@ export function createApi(parts: Parts): EmulatorApi {
   const { deliveries } = new DeliveryOperations(parts)
   const { workspaces, endpoints } = new EndpointOperations(parts)
   const { messages } = new MessageOperations(parts, events)
+  const { batches } = new BatchOperations(parts, deliveries, events)
   return {
-    ...{ deliveries, workspaces, endpoints, messages },
+    ...{ deliveries, workspaces, endpoints, messages, batches },
+    events: { list: options => events.list(options) },
     clock: control.clock,
     faults: control.faults,
     send: (type, overrides, options) => events.send(type, overrides, options),

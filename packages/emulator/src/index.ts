@@ -6,10 +6,13 @@ export type {
   SavedRequest,
 } from './api/delivery-view.ts'
 export type {
+  BatchView,
   BulkResult,
   EmulatorApi,
   EmulatorHealth,
   EndpointResult,
+  FailureGroup,
+  ListedEvent,
   SentEvent,
   SettingsView,
   StatsBucket,
@@ -24,6 +27,7 @@ export type { EmulatorOptions } from './options/emulator-options.ts'
 export type { EmulatorFaults, FaultPreset } from './shapes/faults.ts'
 export type { Maybe } from './shapes/field.ts'
 export type {
+  BatchOptions,
   BulkOptions,
   DeliveryKind,
   DeliveryMark,
@@ -31,7 +35,9 @@ export type {
   DeliveryState,
   EndpointChange,
   EventFields,
+  EventsOptions,
   EventToSend,
+  FieldOptions,
   InboundMessage,
   MessageState,
   PageOptions,

@@ -97,8 +97,10 @@ class RunningEmulator implements Emulator {
   }
 
   async #close(): Promise<void> {
-    const { engine, feed, storage, housekeeping, waiters } = this.#parts
+    const { batches, engine, faults, feed, storage, housekeeping, waiters } = this.#parts
     feed.close()
+    batches.close()
+    faults.close()
     waiters.close()
     housekeeping.close()
     await this.#listening.close()

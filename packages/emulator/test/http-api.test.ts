@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { startEmulator } from '../src/index.ts'
 import { DescribedApi } from './described-api.ts'
 import { after, answering, SECRET, start } from './set-up.ts'
@@ -54,13 +54,38 @@ describe('events and deliveries', () => {
     expect(await found('text=whatsapp&state=acknowledged')).toEqual([])
   })
 
+  test('events are listed, grouped by their failure, and sent and stopped in batches, over HTTP', async () => {
+    const { http, emulator } = await running({ delivery: { attempts: 1 } }, [500])
+    const started = await http.post('/batches', {
+      ...{ action: 'send', count: 2, perSecond: 1000 },
+      event: { type: 'a.b', data: { conversation_id: 'cnv_1' } },
+    })
+    expect(started).toMatchObject({ status: 202, body: { action: 'send', about: 'a.b', total: 2 } })
+    const path = `/batches/${started.body.id}`
+    await vi.waitFor(async () =>
+      expect((await http.get(path)).body).toMatchObject({ state: 'done', acknowledged: 1, waiting: 0 }),
+    )
+    expect((await http.post(`${path}/stop`, {})).body.state).toBe('done')
+    expect((await http.get('/batches')).body.batches).toHaveLength(1)
+    expect((await http.get('/batches/bat_unknown')).status).toBe(404)
+    const { body: listed } = await http.get('/events?since=1h&limit=1')
+    expect(listed).toMatchObject({ events: [{ type: 'a.b' }], next: expect.any(String) })
+    const { body: grouped } = await http.get('/undelivered/groups?type=a.*')
+    expect(grouped).toMatchObject({ counted: 1, groups: [{ type: 'a.b', reply: '500 code_500', count: 1 }] })
+    const id = grouped.groups[0].sample.id
+    const { body: fields } = await http.post('/deliveries/fields', { ids: [id], name: 'conversation_id' })
+    expect(fields).toEqual({ values: { [id]: 'cnv_1' } })
+    expect((await http.post('/deliveries/fields', { ids: 'all', name: 'x' })).status).toBe(400)
+    await emulator.wait()
+  })
+
   test('an invalid filter is refused with the name of the field', async () => {
     const { http } = await running()
     for (const [query, field] of [
       ['text=ab', 'text'],
       ['text=%F0%9F%98%80a', 'text'],
       ['state=lost', 'state'],
-      ['status=abc', 'status'],
+      ['status=,', 'status'],
       ['from=soon', 'from'],
       ['type=call*', 'type'],
       ['type=call.missed.*', 'type'],

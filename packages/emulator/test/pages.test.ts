@@ -24,7 +24,7 @@ describe('the list of deliveries', () => {
     await page.getByText('npx ackhook emulator send conversation.resolved').waitFor()
     await page.getByText('live', { exact: true }).waitFor()
     await emulator.api.send('conversation.resolved', { id: 'evt_live' })
-    await page.getByRole('row', { name: /evt_live.*acknowledged.*202 accepted/ }).waitFor()
+    await page.getByRole('row', { name: /acknowledged.*202 accepted.*evt_live/ }).waitFor()
     expect(handled).toEqual(['evt_live'])
   })
 

@@ -92,6 +92,6 @@ test('a preset is shown as its faults, takes further ones, and an unknown one is
   expect((await http.get('/faults')).body).toEqual(set.body)
   const { status, body } = await http.put('/faults', { preset: 'broken' })
   expect([status, body.error.field]).toEqual([400, 'faults.preset'])
-  expect(body.error.message).toContain('must be one of flaky, slow, down, duplicates, disorder')
+  expect(body.error.message).toContain('must be one of flaky, slow, down, duplicates, dark, disorder')
   expect(await emulator.api.faults.get()).toEqual(set.body)
 })

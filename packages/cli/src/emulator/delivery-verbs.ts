@@ -1,5 +1,5 @@
 import type { Duration } from '@ackhook/core'
-import type { DeliveryView, StatsView, WaitResult } from '@ackhook/emulator'
+import type { DeliveryView, ListedEvent, StatsView, WaitResult } from '@ackhook/emulator'
 import { QUERIES, STATES } from '@ackhook/emulator/routes'
 import { parseCount, parseDuration, parseUrl } from '../command/shared-options.ts'
 import { createPaint, type GridCell, grid, timeText } from '../terminal/text.ts'
@@ -104,6 +104,14 @@ With --to, deliveries keep their state. The signature is made with the endpoint'
     options: [withAwait, withPlace],
     run: retry,
   },
+  callVerb<EventPage>({
+    name: 'events',
+    route: 'GET /events',
+    description:
+      'List the events themselves, oldest first, one line of JSON each, also those never delivered',
+    help: 'For ackhook inbox ingest, or the list of reconcile. The platform publishes no such call.',
+    lines: ({ events }) => events.map(({ body }) => (/[\r\n]/.test(body) ? onOneLine(body) : body)),
+  }),
   callVerb<DeliveryPage>({
     name: 'undelivered',
     route: 'GET /undelivered',
@@ -150,6 +158,15 @@ With --to, deliveries keep their state. The signature is made with the endpoint'
     lines: statsLines,
   }),
 ]
+
+interface EventPage {
+  readonly events: readonly ListedEvent[]
+}
+
+/** Removes line breaks between tokens, the only ones that JSON has. */
+function onOneLine(json: string): string {
+  return json.replaceAll(/[\r\n]+\s*/g, '')
+}
 
 interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[]

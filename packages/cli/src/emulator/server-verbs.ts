@@ -128,19 +128,22 @@ function settingsLines(
   { colors, columns }: Terminal,
 ): readonly string[] {
   const { bold, warn } = createPaint(colors)
-  const rows = (published: boolean) =>
+  const rows = (published: boolean | null) =>
     table(
       settings
         .filter(one => one.published === published)
-        .map(({ name, value, meaning }) => [`  ${name}`, String(value), meaning]),
+        .map(({ name, text, meaning }) => [`  ${name}`, text, meaning]),
       columns,
     )
   return [
     bold('Published'),
     ...rows(true),
     '',
-    `${bold('Not published')}${warn(': a guess, or a limit of the emulator itself')}`,
+    `${bold('Not published')}${warn(': a guess')}`,
     ...rows(false),
+    '',
+    bold('Of the emulator itself'),
+    ...rows(null),
     '',
     `Categories: ${categories.join(', ')}`,
   ]

@@ -139,7 +139,8 @@ export class ControlOperations implements Control {
 
   async reset(options: { readonly everything?: boolean | undefined } = {}): Promise<void> {
     const { everything = false } = readAll(RESET, options, 'options')
-    const { storage, clock, counts, faults, endpoints, intake, engine, feed, waiters } = this.#parts
+    const { storage, clock, counts, faults, endpoints, intake, engine, feed, waiters, batches } = this.#parts
+    batches.clear()
     await engine.whileStopped(() => {
       storage.clearLog()
       storage.setMeta('offset', '0')

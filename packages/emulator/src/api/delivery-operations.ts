@@ -1,15 +1,20 @@
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
+import { memberOf } from '../events/replace-members.ts'
 import { readAll } from '../lib/read-fields.ts'
+import { toInstant } from '../lib/time.ts'
 import {
   BULK,
   type BulkOptions,
   type DeliverySelection,
+  FIELD,
+  type FieldOptions,
   MAX_BULK,
   type PageOptions,
   REPLAY,
   type ReplayOptions,
   SELECTION,
 } from '../shapes/requests.ts'
+import { LIMITS } from '../shapes/settings.ts'
 import type { DeliveryFilter } from '../storage/delivery-query.ts'
 import type { DeliveryRow } from '../storage/delivery-row.ts'
 import {
@@ -20,7 +25,7 @@ import {
   toDeliveryView,
   toSavedRequest,
 } from './delivery-view.ts'
-import type { BulkResult, EmulatorApi } from './emulator-api.ts'
+import type { BulkResult, EmulatorApi, FailureGroup } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 import { readPage, readSelection } from './read-selection.ts'
 import { toReplay } from './replay.ts'
@@ -36,6 +41,8 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   readonly deliveries: EmulatorApi['deliveries'] = {
     list: async (filter = {}, page = {}) => this.#list(filter, page),
     get: async id => this.#detail(id),
+    groups: async (filter = {}) => this.#groups(filter),
+    fields: async options => this.#fields(options),
     body: async id => this.#parts.storage.deliveries.bodyOf(this.#require(id).seq),
     request: async id => this.#request(id),
     replay: async (id, options = {}) => this.#replay(id, options),
@@ -64,6 +71,51 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
     const shown = rows.slice(0, page.limit)
     const next = rows.length > shown.length ? String(shown.at(-1)?.seq) : null
     return { deliveries: shown.map(toDeliveryView), next }
+  }
+
+  #groups(selection: DeliverySelection): {
+    readonly groups: readonly FailureGroup[]
+    readonly counted: number
+  } {
+    const { storage, clock } = this.#parts
+    const filter: DeliveryFilter = {
+      ...readSelection(SELECTION, selection, 'filter', clock.now()),
+      state: 'undelivered',
+    }
+    const rows = storage.query.groups(filter, MAX_GROUPS)
+    const start = Math.min(...rows.map(({ first }) => first))
+    const widthMs = Math.max(1, (Math.max(...rows.map(({ last }) => last)) + 1 - start) / SPARK_PARTS)
+    const sparks = new Map<string, number[]>()
+    const keyOf = ({ type, reply }: { readonly type: string; readonly reply: string }) => `${type}\n${reply}`
+    for (const row of rows.length === 0 ? [] : storage.query.groupsOverTime(filter, start, widthMs)) {
+      const spark = sparks.get(keyOf(row)) ?? Array<number>(SPARK_PARTS).fill(0)
+      spark[row.bucket] = row.count
+      sparks.set(keyOf(row), spark)
+    }
+    const groups = rows.flatMap(row => {
+      const sample = storage.deliveries.bySeq(row.seq)
+      if (sample === undefined) return []
+      const { type, reply, count, first, last } = row
+      const times = { firstAt: toInstant(first), lastAt: toInstant(last) }
+      const spark = sparks.get(keyOf(row)) ?? []
+      return [{ type, reply, count, ...times, sample: toDeliveryView(sample), spark }]
+    })
+    return { groups, counted: rows.reduce((sum, { count }) => sum + count, 0) }
+  }
+
+  #fields(options: FieldOptions): { readonly values: Readonly<Record<string, string | null>> } {
+    const { ids, name } = readAll(FIELD, options, 'options')
+    if (!Array.isArray(ids) || ids.length > LIMITS.page || name === undefined)
+      throw invalid('ids', `must be a list of at most ${LIMITS.page} ids, with a name`)
+    const { storage } = this.#parts
+    const { rules } = this.#parts.options
+    const values = ids.map((id): [string, string | null] => {
+      const row = storage.deliveries.byId(String(id))
+      if (row === undefined) return [String(id), null]
+      const text = Buffer.from(storage.deliveries.bodyOf(row.seq)).toString('utf8')
+      return [String(id), fieldOf(text, [rules.fields.data, ...name.split('.')])]
+    })
+    return { values: Object.fromEntries(values) }
   }
 
   #detail(id: string): DeliveryDetail {
@@ -190,6 +242,21 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   #newestSeq(): number {
     return this.#parts.storage.query.page({}, { limit: 1 })[0]?.seq ?? 0
   }
+}
+
+/** Groups that a call returns. */
+const MAX_GROUPS = 100
+/** Parts of the time in a group's spark. */
+const SPARK_PARTS = 24
+/** Longest text of a field. */
+const MAX_FIELD = 200
+
+/** Returns a member of a JSON object by its path: a string's characters, or another value's text. */
+function fieldOf(text: string, path: readonly string[]): string | null {
+  let value: string | undefined = text.trim()
+  for (const name of path) value = value?.startsWith('{') === true ? memberOf(value, name) : undefined
+  if (value === undefined) return null
+  return (value.startsWith('"') ? String(JSON.parse(value)) : value).slice(0, MAX_FIELD)
 }
 
 /** A checked call about many deliveries. */

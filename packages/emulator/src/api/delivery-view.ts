@@ -39,6 +39,8 @@ export interface DeliveryView {
   readonly lastStatus: number | null
   readonly lastCode: string | null
   readonly lastError: string | null
+  /** Milliseconds from the start of the last attempt to its reply. */
+  readonly lastDurationMs: number | null
   /** Address that it goes to instead of the endpoint's. */
   readonly to: string | null
   /** The replay of many that made it, as a filter. */
@@ -137,6 +139,7 @@ export function toDeliveryView(row: DeliveryRow): DeliveryView {
     lastStatus: row.last_status,
     lastCode: row.last_code,
     lastError: row.last_error,
+    lastDurationMs: row.last_duration_ms,
     to: row.target,
     batch: row.batch,
     origin: row.origin,

@@ -4,12 +4,15 @@ import type { MessageView } from '../messages/message-view.ts'
 import type { EmulatorFaults } from '../shapes/faults.ts'
 import type { Maybe } from '../shapes/field.ts'
 import type {
+  BatchOptions,
   BulkOptions,
   DeliverySelection,
   DeliveryState,
   EndpointChange,
   EventFields,
+  EventsOptions,
   EventToSend,
+  FieldOptions,
   InboundMessage,
   MessageState,
   PageOptions,
@@ -40,6 +43,51 @@ export interface BulkResult {
   readonly next: string | null
   /** Filter for the deliveries that a replay made, with all calls that continue it; null for a discard. */
   readonly batch: string | null
+}
+
+/** A replay, discard or send of many, under way or ended. It ends with the emulator's process. */
+export interface BatchView {
+  readonly id: string
+  readonly action: 'replay' | 'discard' | 'send'
+  /** What it concerns: a filter, or the type of the events. */
+  readonly about: string
+  readonly total: number
+  /** Filter for the deliveries that it makes; null for a discard. */
+  readonly batch: string | null
+  readonly state: 'running' | 'done' | 'stopped' | 'failed'
+  /** Deliveries or events that it has handled. */
+  readonly done: number
+  readonly startedAt: string
+  readonly endedAt: string | null
+  /** Reason why it failed. */
+  readonly error: string | null
+  /** Deliveries that it made: acknowledged ones, those without any reply yet, and the others by their last reply. */
+  readonly acknowledged: number
+  readonly waiting: number
+  readonly failures: readonly { readonly reply: string; readonly count: number }[]
+}
+
+/** An event as it was sent, or would have been. */
+export interface ListedEvent {
+  readonly id: string
+  readonly type: string
+  readonly createdAt: string
+  /** The exact text. */
+  readonly body: string
+}
+
+/** Undelivered deliveries of one type with the same last reply. */
+export interface FailureGroup {
+  readonly type: string
+  /** Last reply as lists show it: the filter `reply`. */
+  readonly reply: string
+  readonly count: number
+  readonly firstAt: string
+  readonly lastAt: string
+  /** The one that ended last. */
+  readonly sample: DeliveryView
+  /** Number over time, in 24 parts from the first to the last of all groups. */
+  readonly spark: readonly number[]
 }
 
 /** Result of a wait. */
@@ -112,6 +160,12 @@ export interface EmulatorApi {
       page?: PageOptions,
     ): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }>
     get(id: string): Promise<DeliveryDetail>
+    /** Groups undelivered deliveries by type and last reply: the hundred largest groups. */
+    groups(
+      filter?: Omit<DeliverySelection, 'state'>,
+    ): Promise<{ readonly groups: readonly FailureGroup[]; readonly counted: number }>
+    /** Returns a field of deliveries' events by id: a string, or the JSON text of another value. null if there is none. */
+    fields(options: FieldOptions): Promise<{ readonly values: Readonly<Record<string, string | null>> }>
     /** Returns the event, byte for byte. */
     body(id: string): Promise<Uint8Array>
     /** Returns the last request, as a file for `ackhook verify`. Rejects before the first attempt. */
@@ -126,6 +180,24 @@ export interface EmulatorApi {
     replayMatching(options?: BulkOptions): Promise<BulkResult>
     /** Discards matching deliveries, oldest first; only undelivered ones unless the filter has a state. */
     discardMatching(options?: BulkOptions): Promise<BulkResult>
+  }
+  readonly events: {
+    /**
+     * Lists each event once, oldest first, whatever became of its delivery: a test source for `reconcile`. The platform
+     * publishes no such call.
+     */
+    list(
+      options?: EventsOptions,
+    ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: string | null }>
+  }
+  readonly batches: {
+    /** Newest first: those under way, and the last twenty that have ended. */
+    list(): Promise<readonly BatchView[]>
+    /** Starts a batch. It runs until it ends, is stopped, or this process ends. */
+    start(options: BatchOptions): Promise<BatchView>
+    get(id: string): Promise<BatchView>
+    /** Stops a batch after the step under way. */
+    stop(id: string): Promise<BatchView>
   }
   readonly workspaces: {
     list(): Promise<readonly WorkspaceView[]>

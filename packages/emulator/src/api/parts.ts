@@ -1,3 +1,4 @@
+import type { Batches } from '../batches/batches.ts'
 import type { EmulatorClock } from '../clock/emulator-clock.ts'
 import type { DeliveryEngine } from '../delivery/engine.ts'
 import type { FaultSource } from '../delivery/fault-source.ts'
@@ -25,6 +26,7 @@ export interface Parts {
   readonly feed: ChangeFeed
   readonly waiters: Waiters
   readonly housekeeping: Housekeeping
+  readonly batches: Batches
   /** Announces that a delivery has been added or changed. */
   changed(seq: number): void
 }

@@ -1,8 +1,9 @@
-import { type Faults, shuffleSome } from '@ackhook/testing/spi'
+import { shuffleSome } from '@ackhook/testing/spi'
 import { type Endpoints, refusalOf } from '../endpoints/endpoints.ts'
 import { EmulatorError } from '../errors/emulator-error.ts'
 import { categoryOf, type OutgoingEvent } from '../events/event-input.ts'
-import type { DeliveryRow, NewDelivery } from '../storage/delivery-row.ts'
+import type { ResolvedFaults } from '../lib/fault-settings.ts'
+import { addMarks, type DeliveryRow, type NewDelivery } from '../storage/delivery-row.ts'
 import type { Storage } from '../storage/storage.ts'
 import { decisionRandom, type FaultSource } from './fault-source.ts'
 import type { DeliveryCounts, LogRoom } from './log-room.ts'
@@ -19,13 +20,15 @@ export interface Arrival {
   readonly faults: string | null
   /** Id of the message that the events are about. */
   readonly message: string | null
+  /** Name of the batch that sends them. */
+  readonly batch: string | null
 }
 
 /** Settings shared by all events of a call. */
 interface Terms {
   /** Number of the first draw. */
   readonly first: number
-  readonly faults: Faults
+  readonly faults: ResolvedFaults
   readonly now: number
   /** Start of the first attempt, before delays. */
   readonly at: number
@@ -64,7 +67,7 @@ export class Intake {
     return rows
   }
 
-  #acceptAll(arrival: Arrival, faults: Faults, now: number): readonly (readonly DeliveryRow[])[] {
+  #acceptAll(arrival: Arrival, faults: ResolvedFaults, now: number): readonly (readonly DeliveryRow[])[] {
     const { events } = arrival
     const first = this.nextDraw(events.length)
     const random = decisionRandom(this.#parts.seed(), `call ${first}`)
@@ -120,7 +123,7 @@ export class Intake {
   }
 
   #acceptOne(
-    { workspace, events, faults: own, message }: Arrival,
+    { workspace, events, faults: own, message, batch }: Arrival,
     index: number,
     { first, faults, now, at, duplicates }: Terms,
   ): readonly DeliveryRow[] {
@@ -130,19 +133,34 @@ export class Intake {
     const draw = String(first + index)
     const random = decisionRandom(this.#parts.seed(), draw)
     const endpoint = this.#parts.endpoints.find(workspace)
-    const reason =
+    const refusal =
       endpoint === undefined
         ? `the workspace ${workspace} has no endpoint`
         : refusalOf(endpoint, type, category)
+    const isDropped =
+      refusal === undefined && decisionRandom(this.#parts.seed(), `${draw} dark`)() < faults.dark
+    const reason = isDropped ? 'dropped: the platform was dark' : refusal
     const isHeldBack = events.length === 1 && random() < faults.disorder
     const heldBackMs = isHeldBack ? this.#heldBackMs(message, now, random()) : 0
     const startAt = at + heldBackMs + random() * faults.delayMs
     const one: NewDelivery = {
-      ...{ workspace, event_id: id, type, category, body, message, faults: own, created_at: now, draw },
+      ...{
+        workspace,
+        event_id: id,
+        type,
+        category,
+        body,
+        message,
+        faults: own,
+        batch,
+        created_at: now,
+        draw,
+      },
       kind: 'event',
       state: reason === undefined ? 'pending' : 'skipped',
       next_at: reason === undefined ? Math.floor(startAt) : null,
       ...(reason !== undefined && { reason }),
+      ...(isDropped && { marks: addMarks('', ['dropped']) }),
     }
     const row = deliveries.insert(one)
     const isTwice = reason === undefined && random() < faults.concurrentDuplicate && duplicates

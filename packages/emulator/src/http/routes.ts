@@ -4,7 +4,14 @@ import type { EmulatorApi } from '../api/emulator-api.ts'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { type Fields, fieldsOf, readAll, readKnown, withoutUndefined } from '../lib/read-fields.ts'
 import { isJson, MESSAGES_PATH } from '../security/request-check.ts'
-import { type EventToSend, type MessageState, SEND, WORKSPACE } from '../shapes/requests.ts'
+import {
+  type BatchOptions,
+  type EventToSend,
+  type FieldOptions,
+  type MessageState,
+  SEND,
+  WORKSPACE,
+} from '../shapes/requests.ts'
 import { ROUTES, type RouteName } from '../shapes/routes.ts'
 import { errorReply, jsonReply } from './reply.ts'
 
@@ -99,6 +106,11 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
     const { events, ...options } = fieldsOf(body, ['events', ...Object.keys(SEND)])
     return { events: await api.sendAll(events as EventToSend[], options) }
   },
+  'GET /events': ({ events }, { query }) => events.list(query),
+  'GET /batches': async ({ batches }) => ({ batches: await batches.list() }),
+  'POST /batches': ({ batches }, { body }) => batches.start(body as unknown as BatchOptions),
+  'GET /batches/{id}': ({ batches }, { param }) => batches.get(param),
+  'POST /batches/{id}/stop': ({ batches }, { param }) => batches.stop(param),
   'GET /deliveries': ({ deliveries }, { query }) => {
     const { page, rest } = splitPage(query)
     return deliveries.list(rest, page)
@@ -107,6 +119,8 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
     const { page, rest } = splitPage(query)
     return deliveries.list({ ...rest, state: 'undelivered' }, page)
   },
+  'GET /undelivered/groups': ({ deliveries }, { query }) => deliveries.groups(query),
+  'POST /deliveries/fields': ({ deliveries }, { body }) => deliveries.fields(body as unknown as FieldOptions),
   'POST /deliveries/replay': ({ deliveries }, { body }) => deliveries.replayMatching(body),
   'POST /deliveries/discard': ({ deliveries }, { body }) => deliveries.discardMatching(body),
   'GET /deliveries/{id}': ({ deliveries }, { param }) => deliveries.get(param),

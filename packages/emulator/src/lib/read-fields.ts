@@ -2,7 +2,11 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { durationMs, requirePattern } from '@ackhook/core/spi'
 import { type EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { type Field, MAX_LIST, MAX_TEXT, type Read, type Table } from '../shapes/field.ts'
+import { readReplyTerms } from '../shapes/reply-filter.ts'
 import { readInstant } from './time.ts'
+
+/** Maximum number of conditions on a reply. */
+const MAX_TERMS = 20
 
 /** An unchecked JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -74,6 +78,12 @@ function readField(field: Field, name: string, value: unknown, now: number): unk
       return asRequest(() => durationMs(value as Duration, { option: name, minMs: 0, maxMs }))
     case 'time':
       return readTime(name, value, now)
+    case 'reply': {
+      const text = typeof value === 'number' ? String(value) : value
+      const terms = isText(text, maxLength) ? readReplyTerms(text) : []
+      if (terms.length > 0 && terms.length <= MAX_TERMS) return terms
+      throw invalid(name, 'must be a status, such as 500, 5xx, >=500 or 500,502, or part of an error')
+    }
     case 'other':
       return value
   }

@@ -1,3 +1,4 @@
+import type { Duration } from '@ackhook/core'
 import type { Chance, FaultOptions } from '@ackhook/testing'
 import {
   choiceField,
@@ -24,6 +25,10 @@ export const PRESETS = {
     meaning: 'Half of the events are sent again once acknowledged, and one in five twice at once',
     faults: { duplicate: 0.5, concurrentDuplicate: 0.2 },
   },
+  dark: {
+    meaning: 'For ten minutes, new events are dropped: not one attempt is made, and none follows',
+    faults: { dark: true, darkFor: '10m' },
+  },
   disorder: {
     meaning: "Events overtake one another: a message's read comes before its delivered and its sent",
     faults: { disorder: true },
@@ -39,6 +44,10 @@ export type FaultPreset = keyof typeof PRESETS
  */
 export type EmulatorFaults = Maybe<Omit<FaultOptions, 'rotation'>> & {
   readonly preset?: FaultPreset | undefined
+  /** Drops new events: no attempt is made, now or later. `GET /events` still lists them. Drawn for each event. */
+  readonly dark?: Chance | undefined
+  /** How long `dark` lasts, by the emulator's clock. Default: until the faults change. */
+  readonly darkFor?: Duration | undefined
 }
 
 function chanceOf(description: string): Field<Chance> {
@@ -47,7 +56,7 @@ function chanceOf(description: string): Field<Chance> {
 }
 
 /** Every fault, with what it does. `resolveFaults` of the sender checks their values. */
-export const FAULTS: TableOf<EmulatorFaults, 'delay' | 'staleBy'> = {
+export const FAULTS: TableOf<EmulatorFaults, 'delay' | 'staleBy' | 'darkFor'> = {
   preset: choiceField(Object.keys(PRESETS) as FaultPreset[], 'preset'),
   duplicate: chanceOf('Sent twice'),
   concurrentDuplicate: chanceOf('Sent twice at the same moment'),
@@ -57,6 +66,8 @@ export const FAULTS: TableOf<EmulatorFaults, 'delay' | 'staleBy'> = {
   staleTimestamp: chanceOf('Old timestamp with a valid signature'),
   staleBy: durationField('Age of an old timestamp, such as 10m'),
   delay: durationField('Delay, such as 500ms: attempts start up to this late'),
+  dark: chanceOf('Dropped: no attempt is made, now or later'),
+  darkFor: durationField('How long events are dropped, such as 10m'),
   frozenTimestamp: flagField('Retries keep the first timestamp'),
   answer: otherField({
     anyOf: [{ type: 'integer', minimum: 200, maximum: 599 }, { enum: ['timeout', 'reset'] }],

@@ -1,4 +1,5 @@
 import type { Duration } from '@ackhook/core'
+import type { ReplyTerm } from './reply-filter.ts'
 import { object, type Schema } from './schema.ts'
 
 /** Options that may each also be `undefined`. */
@@ -9,7 +10,17 @@ export type Maybe<Options> = { readonly [Name in keyof Options]?: Options[Name] 
  * `lib/read-fields.ts` checks, OpenAPI publishes and the command line explains.
  */
 export interface Field<In = unknown, Out = In> {
-  readonly kind: 'text' | 'count' | 'flag' | 'choice' | 'list' | 'duration' | 'time' | 'pattern' | 'other'
+  readonly kind:
+    | 'text'
+    | 'count'
+    | 'flag'
+    | 'choice'
+    | 'list'
+    | 'duration'
+    | 'time'
+    | 'pattern'
+    | 'reply'
+    | 'other'
   readonly schema: Schema
   /** Placeholder of its value in the command line's help. */
   readonly sign: string
@@ -22,11 +33,14 @@ export interface Field<In = unknown, Out = In> {
 /** The fields of a request, by name. */
 export type Table = Readonly<Record<string, Field>>
 
-/** The table of a type: each of its members, and no other. Those in `AsNumber` are texts that are read as numbers. */
-export type TableOf<T, AsNumber extends keyof T = never> = {
+/**
+ * The table of a type: each of its members, and no other. Those in `AsNumber` are texts that are read as numbers, those in
+ * `AsTerms` as conditions on a reply.
+ */
+export type TableOf<T, AsNumber extends keyof T = never, AsTerms extends keyof T = never> = {
   readonly [Name in keyof T]-?: Field<
     Exclude<T[Name], undefined>,
-    Name extends AsNumber ? number : Exclude<T[Name], undefined>
+    Name extends AsNumber ? number : Name extends AsTerms ? readonly ReplyTerm[] : Exclude<T[Name], undefined>
   >
 }
 
@@ -125,6 +139,12 @@ export function timeField(description: string): Field<string, number> {
 /** A pattern as in `on()`: a type, `order.*` or `*`. */
 export function patternField(description: string): Field<string> {
   return { ...textField(description, { sign: 'type' }), kind: 'pattern' }
+}
+
+/** Conditions on a reply. */
+export function replyField(description: string): Field<string | number, readonly ReplyTerm[]> {
+  const schema = { type: ['string', 'integer'], minLength: 1, maxLength: MAX_TEXT, description }
+  return { kind: 'reply', sign: 'status', schema }
 }
 
 /** A field that a reader of its own checks. */

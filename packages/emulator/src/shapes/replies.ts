@@ -37,6 +37,7 @@ const delivery: Readonly<Record<string, Schema>> = {
   lastStatus: orNull(integer),
   lastCode: orNull(text),
   lastError: orNull(text),
+  lastDurationMs: { ...orNull(number), description: 'From the start of the last attempt to its reply' },
   to: { ...orNull(text), description: "Address that it goes to instead of the endpoint's" },
   batch: { ...orNull(text), description: 'Replay of many that made it' },
   origin: { ...orNull(text), description: 'Id of the delivery that this one repeats' },
@@ -113,6 +114,22 @@ const message = object(
   'Outbound messages have `to`, `template` and `variables`; inbound ones have `from` and `text`. All else is a guess',
 )
 
+const batch = object({
+  id: text,
+  action: choice('replay', 'discard', 'send'),
+  about: { ...text, description: 'What it concerns: a filter, or the type of the events' },
+  total: integer,
+  batch: { ...orNull(text), description: 'Filter for the deliveries that it makes' },
+  state: choice('running', 'done', 'stopped', 'failed'),
+  done: integer,
+  startedAt: instant,
+  endedAt: orNull(instant),
+  error: orNull(text),
+  acknowledged: { type: 'integer', description: 'Deliveries that it made and that were acknowledged' },
+  waiting: { type: 'integer', description: 'Deliveries that it made and that have had no reply yet' },
+  failures: listOf(object({ reply: text, count: integer })),
+})
+
 const counts = Object.fromEntries(STATES.map(state => [state, integer]))
 
 /** Schemas of replies, by name. */
@@ -128,6 +145,37 @@ export const REPLIES: Readonly<Record<string, Schema>> = {
   DeliveryDetail: object({ ...delivery, body: ref('Bytes'), log: listOf(ref('Attempt')) }),
   Attempt: attempt,
   DeliveryPage: object({ deliveries: listOf(ref('Delivery')), next: orNull(text) }),
+  EventPage: object({
+    events: listOf(
+      object({
+        id: text,
+        type: text,
+        createdAt: instant,
+        body: { ...text, description: 'The event as sent' },
+      }),
+    ),
+    next: orNull(text),
+  }),
+  FailureGroups: object({
+    groups: listOf(
+      object({
+        type: text,
+        reply: { ...text, description: 'Last reply as lists show it: the filter reply' },
+        count: integer,
+        firstAt: instant,
+        lastAt: instant,
+        sample: ref('Delivery'),
+        spark: {
+          ...listOf(integer),
+          description: 'Number over time, from firstAt of all groups to lastAt of all',
+        },
+      }),
+    ),
+    counted: integer,
+  }),
+  FieldValues: object({ values: { type: 'object', additionalProperties: orNull(text) } }),
+  Batch: batch,
+  Batches: object({ batches: listOf(ref('Batch')) }),
   SentEvent: object({ id: text, deliveries: listOf(ref('Delivery')) }),
   SentEvents: object({ events: listOf(ref('SentEvent')) }),
   BulkResult: object({ matched: integer, done: integer, next: orNull(text), batch: orNull(text) }),
@@ -156,8 +204,15 @@ export const REPLIES: Readonly<Record<string, Schema>> = {
     settings: listOf(
       object({
         name: text,
-        value: { type: ['string', 'number', 'boolean', 'null'] },
-        published: { type: 'boolean', description: 'Otherwise the value is a guess' },
+        value: {
+          type: ['string', 'number', 'boolean', 'null'],
+          description: 'Durations in milliseconds, sizes in bytes',
+        },
+        text: { ...text, description: 'The value as a person writes it: 24 h, 256 MiB' },
+        published: {
+          ...orNull(boolean),
+          description: 'false: the value is a guess; null: it is about the emulator alone',
+        },
         meaning: text,
       }),
     ),

@@ -13,6 +13,7 @@ import {
   type Maybe,
   otherField,
   patternField,
+  replyField,
   request,
   type TableOf,
   textField,
@@ -38,6 +39,7 @@ export const MARKS = [
   'tampered',
   'stale_timestamp',
   'frozen_timestamp',
+  'dropped',
 ] as const
 /**
  * What happened to a delivery: it needed more than one attempt, it first arrived after one that was created later, or a
@@ -55,13 +57,15 @@ export interface DeliverySelection {
   readonly kind?: DeliveryKind | undefined
   /** What happened to the delivery. */
   readonly mark?: DeliveryMark | undefined
-  /** Status of the last reply. */
-  readonly status?: number | undefined
+  /** Status, code or error of the last reply: `500`, `5xx`, `>=500`, `500,502`, `ECONNRESET`. */
+  readonly status?: string | number | undefined
+  /** The last reply exactly as lists show it: `500 handler_failed`. */
+  readonly reply?: string | undefined
   /** Id of the event. */
   readonly event?: string | undefined
   /** Id of the message that the event is about. */
   readonly message?: string | undefined
-  /** Deliveries that one call of `replayMatching` made: its `batch`. */
+  /** Deliveries that a batch, or the calls of one `replayMatching`, made: its `batch`. */
   readonly batch?: string | undefined
   /** Earliest creation time: ISO 8601, an age (`24h`), `now`, `today` or `yesterday`. `to` is exclusive. */
   readonly from?: string | undefined
@@ -73,16 +77,17 @@ export interface DeliverySelection {
 /** Shortest text that the trigram index can find. */
 export const MIN_TEXT = 3
 
-export const SELECTION: TableOf<DeliverySelection, 'from' | 'to'> = {
+export const SELECTION: TableOf<DeliverySelection, 'from' | 'to', 'status'> = {
   type: patternField('Event type, or a pattern such as order.*'),
   category: textField('Event category, such as message', { sign: 'name' }),
   state: choiceField(STATES, 'state'),
-  status: countField('Status of the last reply', 100, 999),
+  status: replyField('Last reply: 500, 5xx, >=500, 500,502, or part of a code or an error'),
+  reply: textField('Last reply exactly as listed, such as 500 handler_failed'),
   kind: choiceField(KINDS, 'kind'),
   mark: choiceField(MARKS, 'mark'),
   event: idField('Event id'),
   message: idField('Id of the message in the event'),
-  batch: idField('Deliveries that one replay of many made'),
+  batch: idField('Deliveries that one batch made'),
   text: textField(`Part of the event, ignoring case; at least ${MIN_TEXT} characters`),
   from: timeField('Created then or later: ISO 8601, an age (24h), now, today or yesterday'),
   to: timeField('Created before that time'),
@@ -215,6 +220,64 @@ export const BULK: TableOf<BulkOptions> = {
   to: toAddress,
 }
 
+/** A change or a send of many that runs in the emulator's process until it ends. */
+export interface BatchOptions extends Pick<BulkOptions, 'filter' | 'to' | 'after'> {
+  readonly action: 'replay' | 'discard' | 'send'
+  /** For `send`: the event. Without an id, each one gets its own. */
+  readonly event?: EventToSend | undefined
+  /** For `send`: how many. Default 1, at most 1,000,000. */
+  readonly count?: number | undefined
+  /** For `send`: how many in a second, in real time. Default and maximum: 1,000. */
+  readonly perSecond?: number | undefined
+  /** For `send`. Default `'default'`. */
+  readonly workspace?: string | undefined
+}
+
+export const BATCH: TableOf<BatchOptions> = {
+  action: choiceField(['replay', 'discard', 'send'], 'action'),
+  filter: BULK.filter,
+  to: toAddress,
+  after: { ...textField(), schema: { ...BULK.after.schema, description: 'The next of a dry run' } },
+  event: otherField({ ...ref('EventToSend'), description: 'For send' }),
+  count: countField('For send', 1, 1_000_000, 1),
+  perSecond: countField('For send: how many in a second', 1, 1000, 1000),
+  workspace: idField('For send'),
+}
+
+/** Which events to list, as the platform might. */
+export interface EventsOptions {
+  /** Created then or later: ISO 8601, or an age such as `24h`. Default: all that are kept. */
+  readonly since?: string | undefined
+  /** Type, or pattern as in `on()`. */
+  readonly type?: string | undefined
+  readonly workspace?: string | undefined
+  /** `next` of the previous page. */
+  readonly after?: string | undefined
+  /** Default 50, at most 200. */
+  readonly limit?: number | undefined
+}
+
+export const EVENTS: TableOf<EventsOptions, 'since' | 'after'> = {
+  since: timeField('Created then or later: ISO 8601, or an age such as 24h'),
+  type: patternField('Event type, or a pattern such as order.*'),
+  workspace: idField('Workspace'),
+  limit: countField(`At most this many, up to ${LIMITS.page}`, 1, LIMITS.page, 50),
+  after: cursorField(),
+}
+
+/** A field of the events of some deliveries. */
+export interface FieldOptions {
+  /** Ids of deliveries, at most 200. */
+  readonly ids: readonly string[]
+  /** Name in `data`, with dots for nested ones: `contact.id`. */
+  readonly name: string
+}
+
+export const FIELD: TableOf<FieldOptions> = {
+  ids: otherField(listField('Ids of deliveries').schema),
+  name: textField('Name in data, with dots for nested ones', { max: 100 }),
+}
+
 /** Condition of a wait. */
 export interface WaitOptions extends DeliverySelection {
   /** Number of different events that must match. Default 1. */
@@ -225,7 +288,7 @@ export interface WaitOptions extends DeliverySelection {
   readonly timeout?: Duration | undefined
 }
 
-export const WAIT: TableOf<WaitOptions, 'from' | 'to' | 'timeout'> = {
+export const WAIT: TableOf<WaitOptions, 'from' | 'to' | 'timeout', 'status'> = {
   ...SELECTION,
   count: countField('Number of different events; default 1', 1, 1_000_000),
   idle: flagField('Until no matching event is pending'),
@@ -238,7 +301,7 @@ export interface StatsOptions extends DeliverySelection {
   readonly buckets?: number | undefined
 }
 
-export const STATS: TableOf<StatsOptions, 'from' | 'to'> = {
+export const STATS: TableOf<StatsOptions, 'from' | 'to', 'status'> = {
   ...SELECTION,
   buckets: countField('Divide the time into this many parts', 1, 1000, 60),
 }
@@ -329,6 +392,8 @@ export const REQUESTS: Readonly<Record<string, Schema>> = {
   ),
   ReplayRequest: request(REPLAY),
   BulkRequest: request(BULK),
+  BatchRequest: request(BATCH, 'action'),
+  FieldRequest: request(FIELD, 'ids', 'name'),
   Faults: request(FAULTS),
   EndpointRequest: request(ENDPOINT),
   RotateRequest: request(ROTATE),

@@ -1,5 +1,5 @@
 import type { Table } from './field.ts'
-import { PAGE, SELECTION, STATS } from './requests.ts'
+import { EVENTS, PAGE, SELECTION, STATS } from './requests.ts'
 
 /** Properties of an API call. */
 export interface Route {
@@ -19,14 +19,17 @@ export interface Route {
 const { state: _, ...otherThanState } = SELECTION
 
 /** The fields of queries, by name. */
-export const QUERIES: Readonly<Record<'Selection' | 'Page' | 'Deliveries' | 'Undelivered' | 'Stats', Table>> =
-  {
-    Selection: SELECTION,
-    Page: PAGE,
-    Deliveries: { ...SELECTION, ...PAGE },
-    Undelivered: { ...otherThanState, ...PAGE },
-    Stats: STATS,
-  }
+export const QUERIES: Readonly<
+  Record<'Selection' | 'Page' | 'Deliveries' | 'Undelivered' | 'Groups' | 'Events' | 'Stats', Table>
+> = {
+  Selection: SELECTION,
+  Page: PAGE,
+  Deliveries: { ...SELECTION, ...PAGE },
+  Undelivered: { ...otherThanState, ...PAGE },
+  Groups: otherThanState,
+  Events: EVENTS,
+  Stats: STATS,
+}
 
 const TABLE = {
   'GET /health': {
@@ -63,6 +66,26 @@ const TABLE = {
     status: 202,
     refusals: [404, 503],
   },
+  'GET /events': {
+    summary:
+      'Lists events, oldest first, as they were sent or would have been; the platform publishes no such call',
+    query: 'Events',
+    reply: 'EventPage',
+  },
+  'GET /batches': { summary: 'Lists batches, newest first', reply: 'Batches' },
+  'POST /batches': {
+    summary: 'Starts a replay, a discard or a send of many, which runs until it ends or is stopped',
+    body: 'BatchRequest',
+    reply: 'Batch',
+    status: 202,
+    refusals: [404, 503],
+  },
+  'GET /batches/{id}': { summary: 'Returns a batch with its results', reply: 'Batch', refusals: [404] },
+  'POST /batches/{id}/stop': {
+    summary: 'Stops a batch after the step under way',
+    reply: 'Batch',
+    refusals: [404],
+  },
   'GET /deliveries': {
     summary: 'Lists deliveries, newest first or oldest first',
     query: 'Deliveries',
@@ -72,6 +95,16 @@ const TABLE = {
     summary: 'Lists undelivered deliveries, newest first or oldest first',
     query: 'Undelivered',
     reply: 'DeliveryPage',
+  },
+  'GET /undelivered/groups': {
+    summary: 'Groups undelivered deliveries by type and last reply, the largest group first',
+    query: 'Groups',
+    reply: 'FailureGroups',
+  },
+  'POST /deliveries/fields': {
+    summary: "Returns a field of deliveries' events",
+    body: 'FieldRequest',
+    reply: 'FieldValues',
   },
   'POST /deliveries/replay': {
     summary: 'Replays matching deliveries, oldest first',

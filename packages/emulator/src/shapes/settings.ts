@@ -3,25 +3,39 @@
  * anything it is likely to send or accept; the others belong to the emulator.
  */
 const TABLE = {
-  eventBytes: { value: 262_144, meaning: 'Bytes of one event' },
+  eventBytes: { value: 262_144, unit: 'bytes', guess: true, meaning: 'Size of one event' },
   /** Receivers accept no longer ones. */
-  nameBytes: { value: 255, meaning: "Bytes of an event's id or type" },
+  nameBytes: { value: 255, unit: 'bytes', guess: true, meaning: "Length of an event's id or type" },
   /** Lists show whole messages. */
-  messageBytes: { value: 65_536, meaning: 'Bytes of one message' },
+  messageBytes: { value: 65_536, unit: 'bytes', guess: true, meaning: 'Size of one message' },
   phoneNumber: {
     value: /^\+\d{1,15}$/ as RegExp,
+    guess: true,
     meaning: 'Pattern of a phone number; only the leading + is published',
   },
   messages: { value: 10_000, meaning: 'Messages kept' },
-  messagesBytes: { value: 33_554_432, meaning: 'Bytes of the messages kept' },
-  replyBytes: { value: 65_536, meaning: "Bytes kept of each reply's body" },
+  messagesBytes: { value: 33_554_432, unit: 'bytes', meaning: 'Size of the messages kept' },
+  replyBytes: { value: 65_536, unit: 'bytes', meaning: "Size kept of each reply's body" },
   /** The oldest are shortened. */
-  longReplyBytes: { value: 8_388_608, meaning: 'Bytes of different long replies kept in memory' },
+  longReplyBytes: {
+    value: 8_388_608,
+    unit: 'bytes',
+    meaning: 'Size of different long replies kept in memory',
+  },
   eventsPerCall: { value: 1000, meaning: 'Events in one call' },
   page: { value: 200, meaning: 'Deliveries or messages on one page' },
-  waitMs: { value: 60_000, meaning: 'How long a wait may take, in ms' },
+  waitMs: { value: 60_000, unit: 'ms', meaning: 'How long a wait may take' },
   workspaces: { value: 1000, meaning: 'Number of workspaces' },
 } as const
+
+/** A limit without an option. */
+interface Limit {
+  readonly value: number | RegExp
+  readonly meaning: string
+  readonly unit?: 'ms' | 'bytes'
+  /** `true` if it stands for a limit of the platform. The others are the emulator's own. */
+  readonly guess?: true
+}
 
 type Limits = { readonly [Name in keyof typeof TABLE]: (typeof TABLE)[Name]['value'] }
 
@@ -37,7 +51,9 @@ export interface Setting {
   readonly published?: true
   /** Default, as the help of `ackhook emulator start` shows it. */
   readonly preset?: string
-  readonly unit?: 'ms'
+  readonly unit?: 'ms' | 'bytes'
+  /** `true` if it is about the emulator alone, so that the platform has nothing to publish. */
+  readonly own?: true
 }
 
 /** Meaning of every setting that affects the emulator's behavior. Fixed limits begin with `limits.`. */
@@ -55,7 +71,7 @@ export const SETTINGS = {
     meaning: 'Longest time from the first attempt to the start of the last',
   },
   'delivery.honorRetryAfter': { meaning: 'Whether a longer Retry-After is honored' },
-  'delivery.insecure': { meaning: 'Whether certificates that cannot be verified are accepted' },
+  'delivery.insecure': { own: true, meaning: 'Whether certificates that cannot be verified are accepted' },
   'delivery.concurrency': { meaning: 'Concurrent requests to one endpoint' },
   rotationOverlap: { unit: 'ms', preset: '24h', meaning: 'How long both secrets sign after a rotation' },
   'health.window': { unit: 'ms', meaning: 'Period over which failures are counted' },
@@ -63,16 +79,18 @@ export const SETTINGS = {
   'health.share': { meaning: 'Lowest share of failures that causes a warning' },
   'messageReply.status': { meaning: 'Status of the reply to POST /v1/messages' },
   'messageReply.body': { meaning: 'Body of the reply to POST /v1/messages' },
-  httpsOnly: { meaning: 'Whether endpoints must use HTTPS, as on the platform' },
+  httpsOnly: { own: true, meaning: 'Whether endpoints must use HTTPS, as on the platform' },
   'retention.deliveries': {
+    own: true,
     meaning: 'Finished deliveries kept; pending and undelivered ones are never removed',
   },
-  'retention.bytes': { meaning: 'Bytes of events, requests and replies kept' },
-  'retention.age': { unit: 'ms', meaning: 'How long finished deliveries are kept' },
+  'retention.bytes': { own: true, unit: 'bytes', meaning: 'Size of the events, requests and replies kept' },
+  'retention.age': { own: true, unit: 'ms', meaning: 'How long finished deliveries are kept' },
   'retention.undelivered': {
+    own: true,
     meaning: 'Pending and undelivered events; beyond this number, new ones get 503',
   },
-  seed: { meaning: 'The same seed repeats the same faults and delays' },
+  seed: { own: true, meaning: 'The same seed repeats the same faults and delays' },
 } as const
 
 /** Name of a setting that an option changes. */
@@ -82,10 +100,12 @@ export type SettingName = keyof typeof SETTINGS
 export interface SettingView {
   /** Name of the option; fixed limits begin with `limits.`. */
   readonly name: string
-  /** Durations are in milliseconds. */
+  /** Durations are in milliseconds, sizes in bytes. */
   readonly value: string | number | boolean | null
-  /** `true` if the platform has published it. Otherwise the value is a guess. */
-  readonly published: boolean
+  /** The value as a person writes it: `24 h`, `256 MiB`. */
+  readonly text: string
+  /** `true` if the platform has published it, `false` for a guess, null if it is about the emulator alone. */
+  readonly published: boolean | null
   readonly meaning: string
 }
 
@@ -93,13 +113,38 @@ export interface SettingView {
 export function settingsOf(
   values: Readonly<Record<SettingName, SettingView['value']>>,
 ): readonly SettingView[] {
-  const settings = Object.entries<Setting>(SETTINGS).map(([name, { published = false, meaning, unit }]) => ({
-    ...{ name, published, value: values[name as SettingName] },
-    meaning: unit === undefined ? meaning : `${meaning}, in ${unit}`,
-  }))
-  const limits = Object.entries(TABLE).map(([name, { value, meaning }]) => ({
-    ...{ name: `limits.${name}`, published: false, meaning },
-    value: value instanceof RegExp ? value.source : value,
-  }))
+  const settings = Object.entries<Setting>(SETTINGS).map(([name, { published, own, meaning, unit }]) => {
+    const value = values[name as SettingName]
+    return {
+      ...{ name, value, text: textOf(value, unit), meaning },
+      published: own === true ? null : published === true,
+    }
+  })
+  const limits = Object.entries<Limit>(TABLE).map(([name, { value: limit, unit, guess, meaning }]) => {
+    const value = limit instanceof RegExp ? limit.source : limit
+    return {
+      ...{ name: `limits.${name}`, value, text: textOf(value, unit), meaning },
+      published: guess === true ? false : null,
+    }
+  })
   return [...settings, ...limits]
+}
+
+const TIMES: readonly (readonly [ms: number, unit: string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+]
+
+/** Writes a value in the largest unit of which it is a whole number; a day is 24 h. */
+function textOf(value: SettingView['value'], unit: Setting['unit']): string {
+  if (typeof value !== 'number' || unit === undefined) return String(value)
+  if (unit === 'bytes') {
+    const [size, name] = value % 1_048_576 === 0 ? [1_048_576, 'MiB'] : [1024, 'KiB']
+    return value >= 1024 && value % size === 0 ? `${value / size} ${name}` : `${value} bytes`
+  }
+  const [ms, name] = TIMES.find(([ms]) => value > ms && value % ms === 0) ??
+    TIMES.find(([ms]) => value === ms && ms < 86_400_000) ?? [1, 'ms']
+  return `${value === 86_400_000 ? 24 : value / ms} ${value === 86_400_000 ? 'h' : name}`
 }

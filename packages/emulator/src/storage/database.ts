@@ -9,7 +9,7 @@ const NOT_A_DATABASE = 26
 /** Marks an emulator's files: 'ackh' as a number. */
 const APPLICATION_ID = 0x61636b68
 /** Version of the tables. Files with another version are refused. */
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 /**
  * First SQLite with all features that the tables use. `sqliteInbox` needs a later one, because it opens a file twice;
  * here, `locking_mode` prevents that.

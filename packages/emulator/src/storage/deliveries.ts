@@ -48,8 +48,8 @@ export class Deliveries {
     this.#replies = replies
     this.#insert = database.prepare(
       `INSERT INTO deliveries (id, workspace, event_id, type, category, kind, state, created_at, next_at, running,
-        attempts, origin, message, reason, bytes, draw, faults, headers, target, batch)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        attempts, origin, message, reason, bytes, draw, faults, headers, target, batch, marks)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertBody = database.prepare('INSERT INTO payloads (seq, body) VALUES (?, ?)')
     this.#insertText = database.prepare('INSERT INTO delivery_text (rowid, body) VALUES (?, ?)')
@@ -71,7 +71,7 @@ export class Deliveries {
     this.#arrivals = new Arrivals(database)
     this.#end = database.prepare(
       `UPDATE deliveries SET running = 0, attempts = ?, started_at = coalesce(started_at, ?), last_status = ?,
-        last_code = ?, last_error = ?, state = ?, next_at = ?, ended_at = ?, reason = ?, marks = ? WHERE seq = ?`,
+        last_code = ?, last_error = ?, last_duration_ms = ?, state = ?, next_at = ?, ended_at = ?, reason = ?, marks = ? WHERE seq = ?`,
     )
     this.#addAttempt = database.prepare(`INSERT INTO attempts VALUES (${Array(16).fill('?').join(', ')})`)
     this.#bySeq = database.prepare('SELECT * FROM deliveries WHERE seq = ?')
@@ -107,11 +107,11 @@ export class Deliveries {
   insert(one: NewDelivery): DeliveryRow {
     const id = newId('dlv_')
     const { origin = null, message = null, reason = null, faults = null, headers = null, body } = one
-    const { target = null, batch = null } = one
+    const { target = null, batch = null, marks = '' } = one
     const names = [one.event_id, one.type, one.category].map(writeNul)
     const { lastInsertRowid } = this.#insert.run(
       ...[id, one.workspace, ...names, one.kind, one.state, one.created_at],
-      ...[one.next_at, origin, message, reason, body.length, one.draw, faults, headers, target, batch],
+      ...[one.next_at, origin, message, reason, body.length, one.draw, faults, headers, target, batch, marks],
     )
     const seq = Number(lastInsertRowid)
     this.#insertBody.run(seq, body)
@@ -153,7 +153,15 @@ export class Deliveries {
     this.#size.add(attemptBytes(attempt))
     this.#end.run(
       ...[attempt.number, attempt.at, attempt.status, attempt.code, attempt.error],
-      ...[outcome.state, outcome.next_at, outcome.ended_at, outcome.reason, marks, attempt.seq],
+      ...[
+        attempt.duration_ms,
+        outcome.state,
+        outcome.next_at,
+        outcome.ended_at,
+        outcome.reason,
+        marks,
+        attempt.seq,
+      ],
     )
   }
 

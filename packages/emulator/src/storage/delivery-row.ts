@@ -22,6 +22,8 @@ export interface DeliveryRow {
   readonly last_status: number | null
   readonly last_code: string | null
   readonly last_error: string | null
+  /** Time of the last attempt until its reply. */
+  readonly last_duration_ms: number | null
   /** Id of the delivery that this one repeats. */
   readonly origin: string | null
   readonly message: string | null
@@ -59,7 +61,9 @@ export type NewDelivery = Pick<
   DeliveryRow,
   'workspace' | 'event_id' | 'type' | 'category' | 'kind' | 'state' | 'created_at' | 'next_at' | 'draw'
 > &
-  Partial<Pick<DeliveryRow, 'origin' | 'message' | 'reason' | 'faults' | 'headers' | 'target' | 'batch'>> & {
+  Partial<
+    Pick<DeliveryRow, 'origin' | 'message' | 'reason' | 'faults' | 'headers' | 'target' | 'batch' | 'marks'>
+  > & {
     readonly body: Uint8Array
   }
 

@@ -39,6 +39,7 @@ CREATE TABLE deliveries (
   last_status INTEGER,
   last_code TEXT,
   last_error TEXT,
+  last_duration_ms REAL,
   origin TEXT,
   message TEXT,
   reason TEXT,
