@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../kit/elements.tsx'
+import { Folded } from '../kit/folded.tsx'
 import { commandOf, flagsOf } from './command-of.ts'
 import { DeliveryChart, StatsChart } from './delivery-chart.tsx'
 import { DeliveryList, Fresh, useHeldList } from './delivery-list.tsx'
 import { isTimeKnown } from './emulator-clock.ts'
-import { clearing, Filters, isTextTooShort, selectionHere } from './filters.tsx'
+import { clearing, Filters, filtersLabel, isTextTooShort, selectionHere } from './filters.tsx'
+import { Greeting } from './greeting.tsx'
 
 export function DeliveriesPage() {
   const list = useHeldList()
@@ -30,25 +32,15 @@ export function DeliveriesPage() {
           </button>
         </div>
       </div>
-      <Filters />
-      {isPainted.value && isReady ? <DeliveryChart /> : <StatsChart stats={undefined} />}
+      <Folded label={filtersLabel()}>
+        <Filters />
+      </Folded>
+      <Folded label="Chart">
+        {isPainted.value && isReady ? <DeliveryChart /> : <StatsChart stats={undefined} />}
+      </Folded>
       <DeliveryList caption="Deliveries" list={list} clear={clearing()}>
-        <Empty />
+        <Greeting />
       </DeliveryList>
-    </>
-  )
-}
-
-function Empty() {
-  const command = `curl -X POST ${location.origin}/_emulator/v1/events -H 'content-type: application/json' -H 'x-ackhook: 1' -d '{"events":[{"type":"conversation.resolved"}]}'`
-  return (
-    <>
-      <h2>No deliveries yet</h2>
-      <p>
-        Try <code>npx ackhook emulator send conversation.resolved</code>, the Send page, or:
-      </p>
-      <code class="source">{command}</code>
-      <CopyButton label="Copy" text={() => command} />
     </>
   )
 }

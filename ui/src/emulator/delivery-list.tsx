@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { confirm } from '../kit/confirm.tsx'
 import { DataTable, KeysHint } from '../kit/data-table.tsx'
@@ -10,8 +10,9 @@ import { Nothing } from '../kit/nothing.tsx'
 import { go, setQuery } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
-import { DELIVERY_COLUMNS } from './delivery-columns.tsx'
+import { CompactDelivery, deliveryColumns } from './delivery-columns.tsx'
 import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
+import { fieldName } from './payload-field.tsx'
 import { replay } from './replay.ts'
 
 /** A live list of deliveries that can be paused for reading. */
@@ -60,6 +61,8 @@ export function DeliveryList({ caption, list: { live, onScrolled }, clear, child
   const current = useSignal<string | undefined>(undefined)
   const { rows, offset, count, hasMore } = live.list.value
   const error = live.error.value
+  const field = fieldName.value
+  const columns = useMemo(() => deliveryColumns(field), [field])
   const move = (step: 1 | -1) => {
     const ids = live.list.peek().rows.map(({ id }) => id)
     current.value = neighbor(ids, current.value, step)
@@ -80,7 +83,8 @@ export function DeliveryList({ caption, list: { live, onScrolled }, clear, child
       ) : (
         <DataTable
           caption={caption}
-          columns={DELIVERY_COLUMNS}
+          columns={columns}
+          compact={CompactDelivery}
           rows={rows}
           offset={offset}
           count={count}

@@ -10,6 +10,7 @@ import { route } from '../kit/route.ts'
 import { Shell } from '../kit/shell.tsx'
 import { ActiveFaults, type Faults, useFaults } from './active-faults.tsx'
 import { api } from './api.ts'
+import { BatchNotes } from './batches.tsx'
 import { DeliveriesPage } from './deliveries-page.tsx'
 import { DeliveryPage } from './delivery-page.tsx'
 import { setEmulatorTime } from './emulator-clock.ts'
@@ -32,7 +33,7 @@ export function Emulator() {
     return found
   }, EVERY_MS)
   useNotices(({ event }) => {
-    if (event !== 'deliveries') health.reload()
+    if (event !== 'deliveries' && event !== 'batch') health.reload()
   })
   const faults = useFaults()
   const error = health.error.value
@@ -68,6 +69,7 @@ export function Emulator() {
         </p>
       ))}
       <ActiveFaults faults={faults} />
+      {data !== undefined && <BatchNotes />}
       {canShow ? <Page faults={faults} /> : <h1 class="visually-hidden">Emulator</h1>}
     </Shell>
   )

@@ -2,6 +2,7 @@ import { Field } from '../kit/elements.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 import { emulatorNow } from './emulator-clock.ts'
+import { FieldChoice } from './payload-field.tsx'
 import { KINDS, MARKS, STATES } from './states.ts'
 
 const CATEGORIES = ['message', 'conversation', 'call', 'campaign', 'contact']
@@ -20,10 +21,11 @@ export const LABELS = {
   kind: 'Kind',
   mark: 'Kind',
   status: 'Status',
+  reply: 'Last reply',
   workspace: 'Workspace',
   event: 'Event id',
   message: 'Message id',
-  batch: 'Replay of many',
+  batch: 'Batch',
   text: 'Text in the event',
   period: 'Time',
   from: 'From',
@@ -60,6 +62,13 @@ export function clearing(withState = true): (() => void) | undefined {
   return () => setQuery(Object.fromEntries(names.map(name => [name, ''])))
 }
 
+/** Names the filters where they are folded, with the number of those that are set. */
+export function filtersLabel(withState = true): string {
+  const names = NAMES.filter(name => withState || name !== 'state')
+  const count = names.filter(name => (route.value.query.get(name) ?? '') !== '').length
+  return count === 0 ? 'Filters' : `Filters (${count})`
+}
+
 /** Returns whether the text is too short to be searched for, so that nothing matches. */
 export function isTextTooShort({ filter }: Selection): boolean {
   const { text = '' } = filter
@@ -75,10 +84,11 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
         <Choice name="category" options={CATEGORIES} />
         <Text name="type" placeholder="order.*" />
         <Kind />
-        <Text name="status" />
+        <Text name="status" placeholder="5xx" />
         <Text name="workspace" />
         <Period />
         <Text name="text" />
+        <FieldChoice />
         {/* Set by links. */}
         {LINKED.map(name => (route.value.query.get(name) ?? '') !== '' && <Text key={name} name={name} />)}
         {clear !== undefined && (
@@ -94,8 +104,8 @@ export function Filters({ withState = true }: { readonly withState?: boolean }) 
   )
 }
 
-const LINKED = ['event', 'message', 'batch'] as const
-const SIZES: Readonly<Record<string, number>> = { status: 4, workspace: 8 }
+const LINKED = ['event', 'message', 'batch', 'reply'] as const
+const SIZES: Readonly<Record<string, number>> = { status: 9, workspace: 6 }
 
 interface TextProps {
   readonly name: Name
@@ -108,7 +118,7 @@ function Text({ name, placeholder }: TextProps) {
       <input
         type="search"
         name={name}
-        size={SIZES[name] ?? 12}
+        size={SIZES[name] ?? 10}
         placeholder={placeholder}
         value={route.value.query.get(name) ?? ''}
         onChange={event => setQuery({ [name]: event.currentTarget.value.trim() })}

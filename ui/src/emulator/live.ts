@@ -7,7 +7,7 @@ import { OneStream, type StreamEvent } from './one-stream.ts'
 export type Notice =
   | { readonly event: 'deliveries'; readonly data: { readonly deliveries: readonly DeliveryView[] } }
   | {
-      readonly event: 'gap' | 'reset' | 'message' | 'endpoint' | 'health' | 'faults' | 'clock'
+      readonly event: 'gap' | 'reset' | 'message' | 'endpoint' | 'health' | 'faults' | 'clock' | 'batch'
       readonly data: unknown
     }
 

@@ -1,5 +1,10 @@
 import { covers } from '../../../packages/core/src/events/type-pattern.ts'
 import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
+import {
+  meetsReplyTerms,
+  readReplyTerms,
+  replyTextOf,
+} from '../../../packages/emulator/src/shapes/reply-filter.ts'
 import type { PageWindow } from '../kit/page-window.ts'
 
 interface Merge {
@@ -57,15 +62,16 @@ function cursorOf({ seq }: DeliveryView): string {
 /** Returns whether a delivery matches a filter. */
 function matches(delivery: DeliveryView, filter: Readonly<Record<string, string>>): boolean {
   if (filter['text'] !== undefined) return false
-  const { workspace, category, type, kind, state, event, message, batch, lastStatus } = delivery
+  const { workspace, category, type, kind, state, event, message, batch } = delivery
   const fields: Readonly<Record<string, string>> = {
     ...{ workspace, category, type, kind, state, event },
     message: message ?? '',
     batch: batch ?? '',
-    status: String(lastStatus ?? ''),
   }
   return Object.entries(filter).every(([name, value]) => {
     if (name === 'type') return covers(value, type)
+    if (name === 'status') return meetsReplyTerms(readReplyTerms(value), delivery)
+    if (name === 'reply') return replyTextOf(delivery) === value
     if (name === 'mark') return delivery.marks.some(mark => mark === value)
     if (name === 'to') return delivery.createdAt < value
     return name === 'from' ? delivery.createdAt >= value : fields[name] === value

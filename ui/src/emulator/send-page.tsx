@@ -1,17 +1,17 @@
 import { EVENT_TYPES } from 'virtual:event-types'
 import { effect, signal } from '@preact/signals'
+import type { DeliveryView } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { SentEvent } from '../../../packages/emulator/src/api/emulator-api.ts'
 import type { EventToSend } from '../../../packages/emulator/src/shapes/requests.ts'
 import { Field } from '../kit/elements.tsx'
 import { go, route } from '../kit/route.ts'
-import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
-import { formatCount } from '../kit/text.ts'
+import { attempt } from '../kit/toasts.tsx'
 import { api } from './api.ts'
+import { startBatch } from './batches.tsx'
 import { commandOf } from './command-of.ts'
 
-const MAX_AT_ONCE = 1000
-const SENDING = 'Sending'
 const DRAFT = 'ackhook-draft'
+const isSending = signal(false)
 
 interface Draft {
   readonly type: string
@@ -44,7 +44,6 @@ export function SendPage() {
   const { type, data } = draft.value
   const known = EVENT_TYPES.find(one => one.type === type)
   const mistake = mistakeIn(data)
-  const isSending = isUnderWay(SENDING)
   const submit = (event: Event) => {
     event.preventDefault()
     void send(draft.value)
@@ -75,8 +74,8 @@ export function SendPage() {
           {mistake ?? hintOf(data)}
         </p>
         <div class="bar">
-          <button type="submit" class="primary" disabled={mistake !== undefined || isSending}>
-            {isSending ? 'Sending …' : 'Send'}
+          <button type="submit" class="primary" disabled={mistake !== undefined || isSending.value}>
+            {isSending.value ? 'Sending …' : 'Send'}
           </button>
           <button type="button" class="plain" disabled={data === ''} onClick={() => write({ data: '' })}>
             Use sample data
@@ -175,43 +174,30 @@ function hintOf(text: string): string {
     : 'Valid JSON, sent unchanged. A seed applies only to sample data: clear this field to use one.'
 }
 
-/** Sends events. After a single one, opens its delivery if the user is still on this page. */
+/** Sends events: many as a batch of the emulator's. After a single one, opens its delivery if the user is still here. */
 async function send({ type, data, seed, ...numbers }: Draft): Promise<void> {
   const [count, perSecond] = [Number(numbers.count), Number(numbers.perSecond)]
   const sample = seed === '' ? { type } : { type, seed: Number(seed) }
   const event: EventToSend = data.trim() === '' ? sample : { type, rawData: data }
-  const flags = data.trim() === '' ? (seed === '' ? {} : { seed }) : { 'raw-data': data }
-  const command = commandOf(['send', type], { ...flags, ...(count > 1 && { repeat: String(count) }) })
-  let first: SentEvent | undefined
-  const work = async ({ signal, progress }: TaskControl) => {
-    const perCall = Math.min(MAX_AT_ONCE, perSecond)
-    let sent = 0
-    while (sent < count && !signal.aborted) {
-      progress(sent, count)
-      const events = Array.from({ length: Math.min(perCall, count - sent) }, () => event)
-      const startedAt = performance.now()
-      const reply = await api<{ readonly events: readonly SentEvent[] }>('events', {
-        method: 'POST',
-        body: { events },
-      })
-      first ??= reply.events[0]
-      sent += events.length
-      if (sent < count)
-        await rest((events.length / perSecond) * 1000 - (performance.now() - startedAt), signal)
-    }
-    return sent
+  if (count > 1) {
+    await startBatch({ action: 'send', event, count, perSecond })
+    return
   }
-  const said = (sent: number) => (sent === 1 ? `Sent ${first?.id}.` : `Sent ${formatCount(sent)} events.`)
-  const sent = await runTask(SENDING, work, said, command)
-  const delivery = first?.deliveries[0]
-  if (sent !== undefined && count === 1 && delivery !== undefined && route.value.parts[0] === 'send')
-    go(['deliveries', delivery.id])
+  const flags = data.trim() === '' ? (seed === '' ? {} : { seed }) : { 'raw-data': data }
+  await sendOne(event, commandOf(['send', type], flags))
 }
 
-/** Waits until `ms` have passed or the task is stopped. */
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    setTimeout(resolve, Math.max(0, ms))
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+async function sendOne(event: EventToSend, command: string): Promise<void> {
+  let delivery: DeliveryView | undefined
+  isSending.value = true
+  await attempt(async () => {
+    const { events } = await api<{ readonly events: readonly SentEvent[] }>('events', {
+      method: 'POST',
+      body: { events: [event] },
+    })
+    delivery = events[0]?.deliveries[0]
+    return `Sent ${events[0]?.id}.`
+  }, command)
+  isSending.value = false
+  if (delivery !== undefined && route.value.parts[0] === 'send') go(['deliveries', delivery.id])
 }

@@ -27,7 +27,8 @@ export function SettingsPage() {
         </button>
       </div>
       <p class="quiet">
-        Options of the same names set these values when the emulator starts; limits are fixed.
+        Options of the same names set these values when the emulator starts; limits are fixed. A value that is
+        not published is a guess at the platform's. Those without a mark concern the emulator alone.
       </p>
       <Failure error={settings.error.value} retry={settings.reload} />
       {settings.data.value !== undefined && <Table settings={settings.data.value.settings} />}
@@ -56,11 +57,14 @@ function Table({ settings }: { readonly settings: SettingsView['settings'] }) {
           </tr>
         </thead>
         <tbody>
-          {settings.map(({ name, value, published, meaning }) => (
+          {settings.map(({ name, text, published, meaning }) => (
             <tr key={name} class="row">
               <td class="mono">{name}</td>
-              <td class="mono">{String(value)}</td>
-              <td>{published ? <Badge tone="good">yes</Badge> : <Badge tone="wait">not published</Badge>}</td>
+              <td class="mono">{text}</td>
+              <td>
+                {published === true && <Badge tone="good">yes</Badge>}
+                {published === false && <Badge tone="wait">not published</Badge>}
+              </td>
               <td>{meaning}</td>
             </tr>
           ))}

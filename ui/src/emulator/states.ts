@@ -32,6 +32,7 @@ export const MARKS: Readonly<Record<DeliveryMark, string>> = {
   tampered: 'tampered',
   stale_timestamp: 'old timestamp',
   frozen_timestamp: 'same timestamp',
+  dropped: 'dropped',
 }
 
 /** Returns in words what a delivery is, and what happened to it. */

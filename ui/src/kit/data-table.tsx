@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { keysAreOn, turnKeys } from './keys.ts'
+import { isNarrow } from './narrow.ts'
 
 export interface Column<Row> {
   readonly key: string
@@ -40,6 +41,8 @@ interface DataTableProps<Row> {
   /** Start of a new list, and its current scroll position. */
   readonly place?: ListPlace
   readonly rowKey: (row: Row) => string
+  /** Shows a row in two lines, in place of the columns on a narrow screen. */
+  readonly compact?: (row: Row) => ComponentChildren
   /** Key of the row selected by keyboard. */
   readonly current?: string | undefined
   readonly sort?: Sort
@@ -53,20 +56,23 @@ interface DataTableProps<Row> {
 }
 
 /** Minimum width of a flexible column. */
-const FLEXIBLE = '11rem'
+const FLEXIBLE = '9rem'
 
 /** Number of rows up to which the table needs no scroll area. */
 const FEW_ROWS = 6
 
 /** A real table with only the rows in view in the document, so that 100,000 rows scroll like 40. */
-export function DataTable<Row>(props: DataTableProps<Row>) {
+export function DataTable<Row>(asked: DataTableProps<Row>) {
+  const isCompact = asked.compact !== undefined && isNarrow.value
+  const props = isCompact ? compacted(asked) : asked
+  const rowPx = isCompact ? TWO_LINES_PX : ROW_PX
   const { caption, rows, rowKey, offset = 0, count = rows.length, turn = 0, onView, onScrolled } = props
   const { hasMore = false, current, place } = props
   const frame = useRef<HTMLDivElement>(null)
   // The row selected by keyboard gets the focus once it is in the document.
   const { current: focus } = useRef<{ due: string | undefined }>({ due: undefined })
   const view = useSignal({ top: place?.start ?? 0, height: 800 })
-  const wanted = windowOf(count, view.value.top, view.value.height)
+  const wanted = windowOf(count, view.value.top, view.value.height, rowPx)
   const first = Math.min(Math.max(wanted.first, offset), offset + rows.length)
   const last = Math.max(first, Math.min(wanted.last, offset + rows.length))
   const measure = () => {
@@ -83,7 +89,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const index = rows.findIndex(row => rowKey(row) === current)
     if (index < 0) return
     focus.due = current
-    scrollTo(frame.current, offset + index)
+    scrollTo(frame.current, offset + index, rowPx)
   }, [current])
   // Focuses within the commit, before the next key.
   useLayoutEffect(() => focusRow(frame.current, focus))
@@ -93,22 +99,25 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   }
   return (
     <section
-      class={count > FEW_ROWS ? 'table-frame tall' : 'table-frame'}
+      class={`table-frame${count > FEW_ROWS ? ' tall' : ''}${isCompact ? ' compact' : ''}`}
       aria-label={caption}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
       tabIndex={0}
       ref={frame}
       onScroll={onScroll}
     >
-      <table aria-rowcount={hasMore ? -1 : count + 1} style={{ minWidth: widthOf(props.columns) }}>
+      <table
+        aria-rowcount={hasMore ? -1 : count + 1}
+        style={{ minWidth: isCompact ? '0' : widthOf(props.columns) }}
+      >
         <caption class="visually-hidden">{caption}</caption>
         <Head {...props} />
         <tbody>
-          <Spacer height={first * ROW_PX} />
+          <Spacer height={first * rowPx} />
           {rows.slice(first - offset, last - offset).map((row, index) => (
             <Line key={rowKey(row)} {...props} row={row} index={first + index} />
           ))}
-          <Spacer height={(count - last) * ROW_PX} />
+          <Spacer height={(count - last) * rowPx} />
         </tbody>
       </table>
     </section>
@@ -227,14 +236,24 @@ function arrowOf(key: string, sort: Sort | undefined): string {
   return sort.descending ? '↓' : '↑'
 }
 
-function scrollTo(frame: HTMLElement | null, index: number): void {
+function scrollTo(frame: HTMLElement | null, index: number, row: number): void {
   if (frame === null) return
-  const row = ROW_PX
   const top = (index + 1) * row
   if (top < frame.scrollTop + row) frame.scrollTop = top - row
   else if (top + row > frame.scrollTop + frame.clientHeight) frame.scrollTop = top + row - frame.clientHeight
 }
 
+/** One column instead of all, under the heading of the sorted one. */
+function compacted<Row>(props: DataTableProps<Row>): DataTableProps<Row> {
+  const { columns, compact = () => null, caption } = props
+  const { key, label, sortable } = columns.find(column => column.sortable === true) ?? {
+    ...{ key: 'row', label: caption, sortable: false },
+  }
+  return { ...props, columns: [{ key, label, sortable: sortable === true, cell: compact }] }
+}
+
+/** Height of a row of two lines in pixels, equal to `.compact` in kit.css. */
+const TWO_LINES_PX = 60
 /** Height of a row in pixels, equal to `--row` in tokens.css. */
 export const ROW_PX = 40
 const SPARE_ROWS = 12
@@ -244,9 +263,10 @@ export function windowOf(
   count: number,
   top: number,
   height: number,
+  rowPx: number = ROW_PX,
 ): { readonly first: number; readonly last: number } {
-  const first = Math.max(0, Math.min(count, Math.floor(top / ROW_PX)) - SPARE_ROWS)
-  return { first, last: Math.min(count, Math.ceil((top + height) / ROW_PX) + SPARE_ROWS) }
+  const first = Math.max(0, Math.min(count, Math.floor(top / rowPx)) - SPARE_ROWS)
+  return { first, last: Math.min(count, Math.ceil((top + height) / rowPx) + SPARE_ROWS) }
 }
 
 /** Explains the single-key shortcuts, and turns them off or on. */

@@ -1,6 +1,8 @@
+import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Source } from './elements.tsx'
 import { Ago } from './now.tsx'
+import { Sparkline } from './sparkline.tsx'
 import { formatCount } from './text.ts'
 
 interface ErrorCardProps {
@@ -11,15 +13,31 @@ interface ErrorCardProps {
   readonly count: number
   readonly firstAt: number
   readonly lastAt: number
+  /** The time now. Default: this machine's. */
+  readonly from?: ReadonlySignal<number> | undefined
   /** What failed: one type, or a link to the last one. */
   readonly children: ComponentChildren
   readonly stack?: string | undefined
+  /** Numbers over time, oldest first. */
+  readonly spark?: readonly number[] | undefined
   /** Buttons for exactly these. */
   readonly actions?: ComponentChildren
 }
 
 /** Shows one kind of failure: how often, since when, what, and where in the code. */
-export function ErrorCard({ title, href, count, firstAt, lastAt, children, stack, actions }: ErrorCardProps) {
+export function ErrorCard({
+  title,
+  href,
+  count,
+  firstAt,
+  lastAt,
+  from,
+  children,
+  stack,
+  spark,
+  actions,
+}: ErrorCardProps) {
+  const clock = from === undefined ? {} : { from }
   return (
     <article class="panel error-card">
       <div class="bar top">
@@ -34,15 +52,16 @@ export function ErrorCard({ title, href, count, firstAt, lastAt, children, stack
       <dl class="facts small">
         <dt>{count === 1 ? 'Failed' : 'Last failed'}</dt>
         <dd>
-          <Ago at={lastAt} />
+          <Ago at={lastAt} {...clock} />
         </dd>
         {count > 1 && <dt>First failed</dt>}
         {count > 1 && (
           <dd>
-            <Ago at={firstAt} />
+            <Ago at={firstAt} {...clock} />
           </dd>
         )}
       </dl>
+      {spark !== undefined && <Sparkline label={`${count} over time`} values={spark} />}
       {stack !== undefined && (
         <details>
           <summary>Stack</summary>

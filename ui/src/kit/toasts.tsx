@@ -66,10 +66,11 @@ export function download(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }
 
-/** Runs an action and reports it with the equivalent command. Returns whether it succeeded. */
+/** Runs an action and reports it, unless it has nothing to say, with the equivalent command. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<string>, command?: string): Promise<boolean> {
   try {
-    toast('good', await action(), command)
+    const said = await action()
+    if (said !== '') toast('good', said, command)
     return true
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))

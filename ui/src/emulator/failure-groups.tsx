@@ -1,0 +1,83 @@
+import { useSignal } from '@preact/signals'
+import type { FailureGroup } from '../../../packages/emulator/src/api/emulator-api.ts'
+import { ErrorCard } from '../kit/error-card.tsx'
+import { useResource } from '../kit/resource.ts'
+import { hrefOf } from '../kit/route.ts'
+import { visible } from '../kit/text.ts'
+import { api } from './api.ts'
+import { emulatorNow } from './emulator-clock.ts'
+import { selectionHere } from './filters.tsx'
+import { useNotices } from './live.ts'
+
+const EVERY_MS = 5000
+/** Cards shown at first, so that the list is not far below. */
+const FEW = 4
+
+interface FailureGroupsProps {
+  /** Replays or discards exactly the deliveries of a group. */
+  readonly change: (action: 'replay' | 'discard', group: FailureGroup) => void
+}
+
+/** Undelivered events by what their last attempts have in common. */
+export function FailureGroups({ change }: FailureGroupsProps) {
+  const showsAll = useSignal(false)
+  const found = useResource(signal => {
+    const { state: _, ...query } = selectionHere().filter
+    return api<{ readonly groups: readonly FailureGroup[] }>('undelivered/groups', { query, signal })
+  }, EVERY_MS)
+  useNotices(({ event }) => {
+    if (event === 'batch' || event === 'reset' || event === 'gap') found.reload()
+  })
+  const groups = found.error.value === undefined ? (found.data.value?.groups ?? []) : []
+  if (groups.length === 0) return null
+  const isAll = showsAll.value || groups.length <= FEW + 1
+  return (
+    <>
+      <ul class="cards" aria-label="What failed">
+        {groups.slice(0, isAll ? groups.length : FEW).map(group => (
+          <li key={`${group.type} ${group.reply}`}>
+            <Card group={group} change={change} />
+          </li>
+        ))}
+      </ul>
+      {!isAll && (
+        <div>
+          <button type="button" onClick={() => (showsAll.value = true)}>
+            Show all {groups.length} groups
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Card({ group, change }: FailureGroupsProps & { readonly group: FailureGroup }) {
+  const { type, reply, count, firstAt, lastAt, sample, spark } = group
+  const title = visible(reply) || 'no attempt'
+  return (
+    <ErrorCard
+      title={title}
+      href={hrefOf(['undelivered'], { state: 'undelivered', type, reply })}
+      count={count}
+      firstAt={Date.parse(firstAt)}
+      lastAt={Date.parse(lastAt)}
+      from={emulatorNow}
+      spark={spark}
+      actions={
+        <>
+          <button type="button" onClick={() => change('replay', group)}>
+            Replay these …
+          </button>
+          <button type="button" class="danger" onClick={() => change('discard', group)}>
+            Discard these …
+          </button>
+        </>
+      }
+    >
+      {visible(type)}, such as{' '}
+      <a class="mono" href={hrefOf(['deliveries', sample.id])}>
+        {visible(sample.event)}
+      </a>
+    </ErrorCard>
+  )
+}
