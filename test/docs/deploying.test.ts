@@ -4,7 +4,8 @@ import { parse } from 'yaml'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 
 const PAGE = 'docs/run/deploying.md'
-const textOf = (name: string): string => readmeBlocks(PAGE, name)[0]?.text ?? ''
+const textOf = (name: string, page = PAGE): string => readmeBlocks(page, name)[0]?.text ?? ''
+const ofHost = (name: string): string => textOf(name, 'docs/run/hosts.md')
 
 interface Probe {
   readonly httpGet: { readonly path: string }
@@ -51,4 +52,16 @@ it('has a systemd unit that starts node itself and waits for the shutdown', () =
   const unit = textOf('systemd')
   expect(unit).toMatch(/^ExecStart=\/\S*\bnode \S+$/m)
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(shutdownSeconds('timeout'))
+})
+
+it('has settings for hosts that start node itself and wait for the shutdown', () => {
+  const railway = JSON.parse(ofHost('railway')) as { deploy: Record<string, string> }
+  const ecs = JSON.parse(ofHost('ecs')) as { command: string[]; stopTimeout: number }
+  const render = parse(ofHost('render')) as { services: { startCommand: string; healthCheckPath: string }[] }
+  const fly = Number(/^kill_timeout = (\d+)$/m.exec(ofHost('fly'))?.[1])
+  for (const waits of [fly, Number(railway.deploy['drainingSeconds']), ecs.stopTimeout])
+    expect(waits).toBeGreaterThan(shutdownSeconds('timeout'))
+  expect([railway.deploy['startCommand'], render.services[0]?.startCommand, ecs.command.join(' ')]).toEqual(
+    Array(3).fill('node server.mjs'),
+  )
 })
