@@ -1,15 +1,27 @@
 import { Command } from 'commander'
 import type { Finish } from '../command/finish.ts'
 import { parseRate } from '../command/pace.ts'
-import { parseCount, parsePath, parsePort, withJson, withOrder } from '../command/shared-options.ts'
+import {
+  collect,
+  parseCount,
+  parseDuration,
+  parsePath,
+  parsePort,
+  withContract,
+  withJson,
+  withOrder,
+} from '../command/shared-options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { type EraseFlags, erase } from './erase.ts'
 import type { ChangeFlags, GroupsFlags, InboxFlags, ListFlags, PauseFlags, UiFlags } from './inbox-flags.ts'
+import { type IngestFlags, ingest } from './ingest.ts'
 import type { OpenInbox } from './open-inbox.ts'
 import { pause, resume } from './pause-and-resume.ts'
 import { groups, list, stats } from './read-commands.ts'
 import { discard, forget, redrive } from './redrive-and-discard.ts'
 import { show } from './show.ts'
 import { ui } from './ui.ts'
+import type { InboxParts } from './with-inbox.ts'
 
 /** `open` is a parameter so that tests can use an inbox in memory. */
 export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox): Command {
@@ -59,12 +71,33 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
   add('stats', 'Count pending, active and dead events, and show what is paused').action(
     async (flags: InboxFlags) => finish(await stats(flags, parts)),
   )
+  addStoring(add, finish, parts)
   add('ui', "Serve the inbox's pages, on this machine only")
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4401)
     .option('--read-only', 'allow neither redrive nor discard')
     .option('--bodies', 'show the bodies of dead letters')
     .action(async (flags: UiFlags) => finish(await ui(flags, parts)))
   return command
+}
+
+/** Commands that store or erase single events. */
+function addStoring(
+  add: (name: string, description: string) => Command,
+  finish: Finish,
+  parts: InboxParts,
+): void {
+  withContract(withNamespace(add('ingest', 'Store the events of a file of JSON lines, as deliveries would')))
+    .argument('<file>', 'one event a line; - reads standard input')
+    .option('--dry-run', 'count what would be stored, and store nothing')
+    .option('--fail-fast', 'end at the first line that is refused')
+    .option('--source <name>', 'where the events come from', 'cli')
+    .option('--retention <duration>', "your app's retention, if it sets one (default: 7d)", parseDuration)
+    .action(async (file: string, flags: IngestFlags) => finish(await ingest(file, flags, parts)))
+  withNamespace(add('erase', 'Delete the waiting and dead events of one conversation or contact'))
+    .option('--where <path=value>', 'a value in the event, such as data.contact_id=ct_1; repeatable', collect)
+    .option('--dry-run', 'count what matches, and delete nothing')
+    .option('--yes', 'skip the confirmation')
+    .action(async (flags: EraseFlags) => finish(await erase(flags, parts)))
 }
 
 function withNamespace(command: Command): Command {
@@ -75,6 +108,11 @@ function withFilter(command: Command): Command {
   return withNamespace(command)
     .option('--type <pattern>', "only events of this type, or of a category: 'order.*'")
     .option('--error <class>', 'only those whose last error has this class, such as TypeError')
+    .option(
+      '--older-than <duration>',
+      'only those whose last attempt is longer ago, such as 30d',
+      parseDuration,
+    )
     .option('--group <fingerprint>', 'only those of one group, as inbox groups prints it')
 }
 
@@ -104,6 +142,9 @@ Examples:
   $ ackhook inbox redrive --type 'order.*' --error TypeError --sqlite webhooks.db
   $ ackhook inbox redrive --all --yes --rate 10/s --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
+  $ ackhook inbox discard --older-than 30d --sqlite webhooks.db
+  $ ackhook inbox ingest events.jsonl --dry-run --sqlite webhooks.db
+  $ ackhook inbox erase --where data.contact_id=ct_1 --sqlite webhooks.db
   $ ackhook inbox forget evt_123 --sqlite webhooks.db
   $ ackhook inbox pause order.paid --sqlite webhooks.db
   $ ackhook inbox resume --all --redis redis://localhost:6379 --queue webhooks

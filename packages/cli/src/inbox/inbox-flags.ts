@@ -1,3 +1,4 @@
+import type { Duration } from '@ackhook/core'
 import type { Order } from '../command/shared-options.ts'
 
 export interface InboxFlags {
@@ -31,6 +32,8 @@ export interface FilterFlags extends InboxFlags {
   readonly error?: string
   /** Fingerprint of a group, as `inbox groups` prints it. */
   readonly group?: string
+  /** Time since the last attempt. */
+  readonly olderThan?: Duration
 }
 
 export interface ListFlags extends FilterFlags {

@@ -4,7 +4,7 @@ import stringWidth from 'fast-string-width'
 import { EXIT } from '../command/exit-codes.ts'
 import { createPaint, shorten, table } from '../terminal/text.ts'
 import { matchesTarget } from './dead-letter-pages.ts'
-import { checkFilter, isFiltered } from './filter.ts'
+import { checkFilter, failedByOf, isFiltered } from './filter.ts'
 import type { GroupsFlags, InboxFlags, ListFlags } from './inbox-flags.ts'
 import { describePauses } from './pause-and-resume.ts'
 import { timeOf, toJson } from './show.ts'
@@ -48,6 +48,7 @@ type Listed = Omit<DeadLetter, 'body'>
 /** Reads up to `limit` letters without keeping their bodies, of which one page may hold 4 MiB. */
 async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Listed[]> {
   const { limit, order, after: start } = flags
+  const filter = { ...flags, failedBy: failedByOf(flags) }
   const letters: Listed[] = []
   for (let after = start; letters.length < limit; ) {
     // The number of letters to read is unknown if a filter drops some of them.
@@ -61,7 +62,7 @@ async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Lis
     if (page.length === 0) break
     after = page.at(-1)?.cursor
     for (const { body: _, ...letter } of page) {
-      if (matchesTarget(flags, letter)) letters.push(letter)
+      if (matchesTarget(filter, letter)) letters.push(letter)
     }
   }
   return letters.slice(0, limit)

@@ -6,7 +6,7 @@ import { EXIT } from '../command/exit-codes.ts'
 import { Pace } from '../command/pace.ts'
 import { UsageError } from '../command/usage-error.ts'
 import { type DeadTarget, deadLetterPages, newestDeadLetter } from './dead-letter-pages.ts'
-import { checkFilter, isFiltered } from './filter.ts'
+import { checkFilter, failedByOf, isFiltered } from './filter.ts'
 import { type Found, findTargets, inNamespace, isDead, targetOf } from './find-targets.ts'
 import { type Followed, follow, linesOfFollowed } from './follow.ts'
 import type { ChangeFlags, InboxFlags } from './inbox-flags.ts'
@@ -66,7 +66,8 @@ function changeLettersOf(
   const isBulk = requireTargets(ids, flags)
   return withInbox(flags, parts, async inbox => {
     // Asks before it reads the letters. Those that fail while the question waits stay as they are.
-    const [total, failedBy] = isBulk ? await extentOf(inbox) : [ids.length]
+    const [total, newestAt] = isBulk ? await extentOf(inbox) : [ids.length]
+    const failedBy = failedByOf(flags) ?? newestAt
     const isAsked = total > 0 && (isBulk || action === 'discard')
     if (isAsked && !(await confirmed(question(targetsOf(total, isBulk, flags)), flags, parts.terminal)))
       return EXIT.failed
@@ -94,8 +95,10 @@ async function extentOf(inbox: Inbox): Promise<readonly [number, number | undefi
 function targetsOf(total: number, isBulk: boolean, flags: ChangeFlags): string {
   const letters = total === 1 ? '1 dead letter' : `${total} dead letters`
   if (!isBulk || !isFiltered(flags)) return letters
-  const { type, error, group, namespace } = flags
-  const filters = Object.entries({ type, error, group, namespace }).filter(([, value]) => value !== undefined)
+  const { type, error, group, namespace, olderThan } = flags
+  const filters = Object.entries({ type, error, group, namespace, 'older-than': olderThan }).filter(
+    ([, value]) => value !== undefined,
+  )
   const words = filters.map(([name, value]) => `--${name} ${printable(value ?? '')}`).join(' ')
   return `those of ${letters} that match ${words}`
 }
@@ -128,9 +131,10 @@ function noDeadLetter({ namespace }: DeadTarget): string {
 /** Returns whether the command changes all matching letters instead of those given by id. */
 function requireTargets(ids: readonly string[], flags: ChangeFlags): boolean {
   checkFilter(flags)
-  const isBulk = flags.all === true || (flags.type ?? flags.error ?? flags.group) !== undefined
+  const isBulk =
+    flags.all === true || (flags.type ?? flags.error ?? flags.group ?? flags.olderThan) !== undefined
   if (ids.length > 0 === isBulk)
-    throw new UsageError('give event ids, --all, or a filter: --type, --error or --group')
+    throw new UsageError('give event ids, --all, or a filter: --type, --error, --group or --older-than')
   return isBulk
 }
 

@@ -112,7 +112,7 @@ async function readJson(c: Context<Env>): Promise<unknown> {
 }
 
 function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
-  const { type, error, reason, group, text, id, namespace, order, after, limit } = c.req.query()
+  const { type, error, reason, group, text, id, namespace, failedBy, order, after, limit } = c.req.query()
   return {
     state,
     ...(type !== undefined && { type }),
@@ -122,6 +122,7 @@ function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
     ...(text !== undefined && { text }),
     ...(id !== undefined && { id }),
     ...(namespace !== undefined && { namespace }),
+    ...(failedBy !== undefined && /^\d{1,16}$/.test(failedBy) && { failedBy: Number(failedBy) }),
     ...(order === 'oldest' && { order }),
     ...(after !== undefined && { after }),
     ...(limit !== undefined && /^\d{1,4}$/.test(limit) && { limit: Math.min(Number(limit), MAX_LIMIT) }),

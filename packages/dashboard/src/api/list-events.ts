@@ -1,5 +1,5 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, eventKey, groupOf, readGroups, requirePattern } from '@ackhook/core/spi'
+import { type BrowsedEvent, eventKey, groupOf, isSealed, readGroups, requirePattern } from '@ackhook/core/spi'
 import { matchesLetter } from '../letters/letter-filter.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { shorten } from '../options/shorten.ts'
@@ -27,7 +27,7 @@ export interface ListQuery extends LetterFilter {
 /** One page of events in a state, with the filters that the inbox can serve. */
 export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Promise<EventPage> {
   if (query.type !== undefined) requirePattern('type', query.type)
-  if ((query.error ?? query.reason ?? query.group) !== undefined && query.state !== 'dead')
+  if ((query.error ?? query.reason ?? query.group ?? query.failedBy) !== undefined && query.state !== 'dead')
     throw unsupported('errors of events that may run again')
   if (query.order !== undefined && isFiltered(query))
     throw new ApiProblem(400, 'unsupported', 'Oldest-first order cannot be combined with filters.')
@@ -39,17 +39,20 @@ export async function listEvents(parts: ResolvedDashboard, query: ListQuery): Pr
   return { events: rows.map(row => toRow(row, parts)), ...(next !== undefined && { next }) }
 }
 
-function isFiltered({ id, type, error, reason, group, text, namespace }: ListQuery): boolean {
-  return (id ?? type ?? error ?? reason ?? group ?? text ?? namespace) !== undefined
+function isFiltered({ id, type, error, reason, group, text, namespace, failedBy }: ListQuery): boolean {
+  return (id ?? type ?? error ?? reason ?? group ?? text ?? namespace ?? failedBy) !== undefined
 }
 
 /**
  * Returns whether rows must be scanned: errors and namespaces have no index, nor do types in a durable inbox.
  * Types of pending and active events are left to an index, because there may be a million of them.
  */
-function isScanned({ state, id, type, error, reason, group, namespace }: ListQuery): boolean {
+function isScanned({ state, id, type, error, reason, group, namespace, failedBy }: ListQuery): boolean {
   if (id !== undefined) return false
-  return namespace !== undefined || (state === 'dead' && (type ?? error ?? reason ?? group) !== undefined)
+  return (
+    namespace !== undefined ||
+    (state === 'dead' && (type ?? error ?? reason ?? group ?? failedBy) !== undefined)
+  )
 }
 
 /** Finds an event by its key; without a namespace, also scans for those with its id in other namespaces. */
@@ -100,7 +103,8 @@ async function scan(parts: ResolvedDashboard, query: ListQuery): Promise<EventPa
 }
 
 /** Compares a filter with what the page shows: it must not tell what `redact` hides. */
-function isWanted({ id, namespace, type, error, reason = '' }: ListQuery, row: EventRow): boolean {
+function isWanted({ id, namespace, type, error, reason = '', failedBy }: ListQuery, row: EventRow): boolean {
+  if (failedBy !== undefined && (row.failedAt ?? 0) > failedBy) return false
   if (namespace !== undefined && row.namespace !== namespace) return false
   if (!(row.reason ?? '').toLowerCase().includes(reason.toLowerCase())) return false
   return (id === undefined || row.id === id) && matchesLetter({ type, error }, row)
@@ -157,6 +161,7 @@ function plainRow(
     attempts,
     ...(failedAt !== undefined && { failedAt }),
     ...(reason !== undefined && { reason: shorten(redact(reason, { id, type, namespace }), MAX_REASON) }),
+    ...(isSealed(event) && { sealed: true as const }),
     ...('dueInMs' in event && event.dueInMs !== undefined && { dueInMs: event.dueInMs }),
   }
 }

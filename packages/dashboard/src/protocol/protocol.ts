@@ -204,8 +204,8 @@ export interface Browsing {
 }
 
 /**
- * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: the filters of {@link LetterFilter}, except
- * `failedBy`; `after` and `limit` (200 at most). Letters also support `order=oldest`, without filters. A filter that the
+ * `GET api/events?state=pending|active&…` and `GET api/letters?…`. Parameters: the filters of {@link LetterFilter},
+ * `failedBy` for letters only; `after` and `limit` (200 at most). Letters also support `order=oldest`, without filters. A filter that the
  * inbox cannot serve is refused, never ignored: `text`, and `type` of `api/events`, unless {@link Browsing} lists them;
  * `error`, `reason` and `group` of `api/events`. A page may be empty without being the last.
  */
@@ -230,6 +230,8 @@ export interface EventRow {
   readonly group?: string
   /** Milliseconds until the next attempt, if the inbox reports it. */
   readonly dueInMs?: number
+  /** Set if the inbox stores it sealed, and this process has not the key: neither body nor error can be read. */
+  readonly sealed?: true
   /**
    * Stack of the last error, redacted. Present in a whole letter only, and only for the last 200 letters that died in
    * this process: inboxes keep no stacks.

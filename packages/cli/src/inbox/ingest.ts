@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import {
+  createReceiver,
+  type Duration,
+  type Inbox,
+  type IngestResult,
+  memoryInbox,
+  type Receiver,
+} from '@ackhook/core'
+import { eventKey, printable } from '@ackhook/core/spi'
+import { EXIT } from '../command/exit-codes.ts'
+import { STANDARD_INPUT } from '../command/read-text.ts'
+import { type ContractFlags, contractOf } from '../command/shared-options.ts'
+import { UsageError } from '../command/usage-error.ts'
+import type { Progress, Terminal } from '../terminal/terminal.ts'
+import type { InboxFlags } from './inbox-flags.ts'
+import { type InboxParts, withInbox } from './with-inbox.ts'
+
+export interface IngestFlags extends InboxFlags, ContractFlags {
+  readonly dryRun?: boolean
+  readonly failFast?: boolean
+  readonly retention?: Duration
+  readonly source: string
+}
+
+/** Lines that are ingested at a time. */
+const AT_ONCE = 50
+/** Tries to store an event while the inbox is full or down. */
+const TRIES = 5
+const RETRY_MS = 1000
+/** Bad lines that are named one by one. */
+const SHOWN = 20
+const CLOSE_MS = '5s'
+
+/** Stores the events of a file of JSON lines, as if they had been delivered. A repeated run skips what is stored. */
+export function ingest(file: string, flags: IngestFlags, parts: InboxParts): Promise<number> {
+  const { terminal } = parts
+  return withInbox(flags, parts, async inbox => {
+    const receiver = receiverOf(flags.dryRun ? memoryInbox() : inbox, flags)
+    const ingesting = new Ingesting(receiver, inbox, flags, terminal)
+    const { lines, bar } = linesOf(file, terminal)
+    try {
+      await receiver.start()
+      await ingesting.run(lines)
+    } finally {
+      bar.stop()
+      if (flags.dryRun) await receiver.close({ timeout: CLOSE_MS })
+    }
+    return ingesting.report()
+  })
+}
+
+/** Only receives. The app's processes handle the events, with their own `upcast`, schemas and handlers. */
+function receiverOf(inbox: Inbox, flags: IngestFlags): Ingester {
+  const { namespace = '', retention } = flags
+  return createReceiver({
+    // No request is verified here.
+    secret: randomUUID(),
+    inbox,
+    namespace,
+    contract: contractOf(flags),
+    logger: { info() {}, warn() {}, error() {} },
+    ...(inbox.durable === true && { concurrency: 0 }),
+    ...(retention !== undefined && { retention }),
+  })
+}
+
+type Ingester = Pick<Receiver, 'ingest' | 'start' | 'close'>
+
+interface Line {
+  readonly number: number
+  readonly text: string
+}
+
+interface Bad {
+  readonly line: number
+  readonly code: string
+  readonly detail?: string | undefined
+}
+
+const WORDS = {
+  accepted: 'accepted',
+  duplicate: 'known already',
+  dead: 'dead letters, which only a redrive runs',
+} as const
+
+class Ingesting {
+  readonly #receiver: Ingester
+  readonly #inbox: Inbox
+  readonly #flags: IngestFlags
+  readonly #terminal: Terminal
+  readonly #counts = { accepted: 0, duplicate: 0, dead: 0 }
+  readonly #bad: Bad[] = []
+  /** Line at which the run ended early, and why. */
+  #end: { readonly line: number; readonly why: string } | undefined
+
+  constructor(receiver: Ingester, inbox: Inbox, flags: IngestFlags, terminal: Terminal) {
+    this.#receiver = receiver
+    this.#inbox = inbox
+    this.#flags = flags
+    this.#terminal = terminal
+  }
+
+  async run(lines: AsyncIterable<Line>): Promise<void> {
+    let batch: Line[] = []
+    for await (const line of lines) {
+      if (line.text.trim() === '') continue
+      batch.push(line)
+      if (batch.length < AT_ONCE) continue
+      await this.#offerAll(batch)
+      batch = []
+      if (this.#end !== undefined) return
+    }
+    await this.#offerAll(batch)
+  }
+
+  async #offerAll(batch: readonly Line[]): Promise<void> {
+    const [first] = batch
+    if (first === undefined || this.#end !== undefined) return
+    if (this.#terminal.stop.aborted) {
+      this.#end = { line: first.number, why: 'stopped' }
+      return
+    }
+    await Promise.all(batch.map(line => this.#offer(line)))
+  }
+
+  async #offer({ number, text }: Line): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const result = await this.#ingest(text)
+      if (result.outcome !== 'refused') return this.#count(result)
+      if (result.status < 500) return this.#refuse({ line: number, code: result.code, detail: result.detail })
+      // The inbox is full or down, which is not this event's fault.
+      if (tries === TRIES || this.#terminal.stop.aborted) {
+        if (this.#end === undefined || number < this.#end.line) this.#end = { line: number, why: result.code }
+        return
+      }
+      await new Promise(wake => setTimeout(wake, result.retryAfterMs ?? RETRY_MS))
+    }
+  }
+
+  async #ingest(text: string): Promise<IngestResult> {
+    const { source, dryRun } = this.#flags
+    const result = await this.#receiver.ingest(new TextEncoder().encode(text), { source })
+    if (!dryRun || result.outcome === 'refused') return result
+    const found = await this.#inbox.lookup?.(await eventKey(result.namespace, result.id))
+    if (found === undefined || found.state === 'unknown') return result
+    return { ...result, outcome: found.state === 'dead' ? 'dead' : 'duplicate' }
+  }
+
+  #count({ outcome }: Exclude<IngestResult, { outcome: 'refused' }>): void {
+    this.#counts[outcome === 'duplicate' || outcome === 'dead' ? outcome : 'accepted']++
+  }
+
+  #refuse(bad: Bad): void {
+    this.#bad.push(bad)
+    if (this.#flags.failFast && (this.#end === undefined || bad.line < this.#end.line))
+      this.#end = { line: bad.line, why: bad.code }
+  }
+
+  /** Prints counts by outcome, and the bad lines by number. */
+  report(): number {
+    const { out, err } = this.#terminal
+    const { dryRun, json } = this.#flags
+    const bad = this.#bad.sort((a, b) => a.line - b.line)
+    const end = this.#end
+    if (json) {
+      const { accepted, duplicate, dead } = this.#counts
+      const counts = { accepted, duplicates: duplicate, dead, refused: bad.length }
+      out(
+        JSON.stringify({ ...counts, lines: bad, ...(dryRun && { dryRun }), ...(end && { stoppedAt: end }) }),
+      )
+    } else {
+      for (const { line, code, detail } of bad.slice(0, SHOWN))
+        err(`line ${line}: ${code}${detail === undefined ? '' : ` (${printable(detail)})`}`)
+      if (bad.length > SHOWN) err(`${bad.length - SHOWN} more lines were refused: --json names all of them`)
+      const counts = Object.entries(WORDS).map(
+        ([name, words]) => `${this.#counts[name as keyof typeof WORDS]} ${words}`,
+      )
+      const would = dryRun ? 'Nothing was stored. It would be: ' : ''
+      out(`${would}${counts.join(', ')}, ${bad.length} refused`)
+      if (end !== undefined)
+        err(`Ended at line ${end.line} (${end.why}). Run it again: what is stored is known already.`)
+    }
+    return bad.length === 0 && end === undefined ? EXIT.ok : EXIT.failed
+  }
+}
+
+/** Steps of the progress bar, for a file of any length. */
+const STEPS = 100
+
+function linesOf(file: string, terminal: Terminal): { lines: AsyncIterable<Line>; bar: Progress } {
+  if (file === STANDARD_INPUT) return { lines: split(inputOf(terminal)), bar: { advance() {}, stop() {} } }
+  const path = resolve(terminal.cwd, file)
+  const bytes = sizeOf(path, file)
+  const bar = terminal.progress(STEPS, `the lines of ${file}`)
+  return { lines: split(withProgress(createReadStream(path), bytes, bar)), bar }
+}
+
+function sizeOf(path: string, file: string): number {
+  try {
+    return statSync(path).size
+  } catch (cause) {
+    throw new UsageError(`there is no file ${printable(file)}, or it cannot be read`, { cause })
+  }
+}
+
+async function* inputOf({ input }: Terminal): AsyncIterable<Uint8Array> {
+  const bytes = await input()
+  if (bytes !== undefined) yield bytes
+}
+
+async function* withProgress(
+  chunks: AsyncIterable<Uint8Array>,
+  total: number,
+  bar: Progress,
+): AsyncIterable<Uint8Array> {
+  let read = 0
+  let shown = 0
+  for await (const chunk of chunks) {
+    yield chunk
+    read += chunk.length
+    for (const now = Math.floor((STEPS * read) / total); shown < now; shown++) bar.advance()
+  }
+}
+
+/** Splits at line ends: of a large file, only one line is held at a time. */
+async function* split(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Line> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let number = 0
+  for await (const chunk of chunks) {
+    const texts = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/)
+    rest = texts.pop() ?? ''
+    for (const text of texts) yield { number: ++number, text }
+  }
+  yield { number: ++number, text: rest + decoder.decode() }
+}
