@@ -10,9 +10,6 @@ import { search } from './search.mjs'
 import { sidebar } from './sidebar.mjs'
 
 const REPOSITORY = 'https://github.com/ackhook/ackhook'
-/** Icon, inline so that browsers do not request a favicon.ico. */
-const ICON =
-  "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M3 8l4 4 6-8' fill='none' stroke='%231a7f37' stroke-width='2.5'/></svg>"
 /** Applies a reader's choices of code forms before the page is painted. */
 const APPLY_CHOICES = `for (const choice of ['manager', 'language', 'shell', 'framework']) try {
   const value = localStorage.getItem('choice-' + choice)
@@ -20,6 +17,8 @@ const APPLY_CHOICES = `for (const choice of ['manager', 'language', 'shell', 'fr
 } catch {}`
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const DOCS = `${ROOT}docs/`
+/** Inline, so that browsers do not request a favicon.ico. */
+const LOGO = `data:image/svg+xml,${encodeURIComponent(readFileSync(`${DOCS}images/logo.svg`, 'utf8'))}`
 
 /** Version of all packages. Changesets raises it from 0.0.0 with the first release. */
 const { version } = JSON.parse(readFileSync(`${ROOT}packages/core/package.json`, 'utf8'))
@@ -35,7 +34,7 @@ export default defineConfig({
   cleanUrls: true,
   ignoreDeadLinks: 'localhostLinks',
   head: [
-    ['link', { rel: 'icon', href: ICON }],
+    ['link', { rel: 'icon', href: LOGO }],
     ['script', {}, APPLY_CHOICES],
     // Room for the line about the release.
     ...(released ? [] : [['style', {}, ':root { --vp-layout-top-height: 36px }']]),
@@ -73,6 +72,7 @@ export default defineConfig({
     build: { chunkSizeWarningLimit: 2000 },
   },
   themeConfig: {
+    logo: { src: LOGO, alt: '' },
     search,
     outline: [2, 3],
     released,

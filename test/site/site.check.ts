@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, expectAccessible, launchBrowser, openPage } from '../support/browser.ts'
+import { ROOT } from '../support/workspace-packages.ts'
 import { builtPages, fileFor, serveSite } from './built-site.ts'
 
 const pages = builtPages()
@@ -43,6 +44,7 @@ it('has an index and the Markdown of every page for tools', () => {
   const listed = [...index.matchAll(/\]\((\/[^)]+\.md)\)/g)].map(match => match[1] ?? '')
   expect(listed.length).toBeGreaterThan(50)
   expect(listed.filter(page => fileFor(page) === undefined)).toEqual([])
+  expect(listed).toContain('/packages/sqlite.md')
 })
 
 describe.each([
@@ -153,6 +155,13 @@ it('describes each page in a sentence of its own, with a picture for links to it
   const texts = described.filter(one => !one.page.startsWith('/api/')).map(one => one.text)
   expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([])
   expect(fileFor('/og.png')).toBeDefined()
+})
+
+it.runIf(process.env['KEEP_IMAGES'] === '1')('draws that picture', async () => {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 630 } })
+  await page.goto(`file://${ROOT}site/og.html`)
+  await page.screenshot({ path: `${ROOT}site/public/og.png` })
+  await page.close()
 })
 
 it('lists its pages in a sitemap', () => {
