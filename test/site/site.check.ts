@@ -192,7 +192,9 @@ it('shows declarations in the API reference in one form', () => {
 it('links each page to its source', () => {
   const without = [...pages].filter(
     ([, html]) =>
-      !/href="https:\/\/github.com\/ackhook\/ackhook\/(edit\/main\/(docs|packages)|tree\/main\/packages)\//.test(html),
+      !/href="https:\/\/github.com\/ackhook\/ackhook\/(edit\/main\/(docs|packages)|tree\/main\/packages)\//.test(
+        html,
+      ),
   )
   expect(without.map(([page]) => page)).toEqual([])
 })
