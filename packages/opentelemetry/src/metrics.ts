@@ -22,6 +22,7 @@ const INCIDENTS: readonly string[] = [
   'failure_lost',
   'store_slow',
   'store_down',
+  'activity_dropped',
   'clock_differs',
   'deliveries_resumed',
   'deliveries_silent',

@@ -45,7 +45,7 @@ export async function readActivity(
   try {
     return await withDeadline(read(sources, window, now), DEADLINE)
   } catch (error) {
-    return { now, window, verdict: verdictOf({ outage: shown(sources, describeError(error)) }) }
+    return { now, window, verdict: verdictOf({ now, outage: shown(sources, describeError(error)) }) }
   }
 }
 
@@ -59,6 +59,7 @@ async function read(sources: ActivitySources, window: ActivityWindow, now: numbe
     inbox.processes?.(),
   ])
   const facts: Facts = {
+    now,
     outage: outageOf(sources, stats),
     stats,
     pausedMs: stats.paused === true ? await pausedMs(inbox, now) : undefined,

@@ -5,6 +5,8 @@ import { talliesOf } from './figures.ts'
 
 /** What a verdict is reached from. Times are milliseconds. */
 export interface Facts {
+  /** Milliseconds since the epoch. */
+  readonly now: number
   /** Why the inbox or its store fails, if it does. */
   readonly outage?: string | undefined
   /** Absent if the inbox does not respond. */
@@ -61,7 +63,7 @@ export function verdictOf(facts: Facts): Verdict {
     const sentence = 'Outage: the inbox or its store fails. Deliveries may be refused, and events wait.'
     return { state: 'outage', tone: 'bad', sentence, ...(outage !== undefined && { cause: outage }) }
   }
-  const known: Known = { ...facts, stats, hour: new LastHour(facts.minutes ?? []) }
+  const known: Known = { ...facts, stats, hour: new LastHour(facts.minutes ?? [], facts.now) }
   for (const rule of RULES) {
     const verdict = rule(known)
     if (verdict !== undefined) return verdict
@@ -106,19 +108,18 @@ function withoutWorker({ stats, processes }: Known): Verdict | undefined {
 function failingAll({ hour, lastError }: Known): Verdict | undefined {
   const { all, failing, samples } = hour
   if (failing.length === 0 || failing.length < samples.length) return undefined
-  const what = all.handled === 0 ? `the last ${attempts(all)} all failed` : `${shareOf(all)} failed`
   const only = samples.length === 1 ? ` at ${nameOf(samples[0]!.type)}` : ''
-  const sentence = `Failing: ${what}${only}, within ${spanOf(all.spanMs)}.`
+  const sentence = `Failing: ${shareOf(all)}${only} failed, within ${spanOf(all.spanMs)}.`
   return { state: 'failing_all', tone: 'bad', sentence, ...causeOf(lastError), where: { list: 'letters' } }
 }
 
 function failingTypes({ hour: { failing, samples }, lastError }: Known): Verdict | undefined {
   const [worst] = failing
   if (worst === undefined) return undefined
-  const others = failing.length > 1 ? `, and so do ${namesOf(failing.slice(1).map(({ type }) => type))}` : ''
-  const well = samples.length - failing.length
-  const rest = ` ${countOf(well, 'other type is', 'other types are')} handled.`
-  const sentence = `Failing: ${nameOf(worst.type)} fails in ${shareOf(worst)}${others}.${rest}`
+  const more = failing.slice(1).map(({ type }) => type)
+  const others = more.length > 0 ? `, and ${namesOf(more)} ${more.length === 1 ? 'fails' : 'fail'} too` : ''
+  const rest = countOf(samples.length - failing.length, 'other type is', 'other types are')
+  const sentence = `Failing: ${shareOf(worst)} at ${nameOf(worst.type)} failed${others}. ${rest} handled.`
   const type = worst.type === OTHER_TYPES ? {} : { type: worst.type }
   return {
     state: 'failing_types',
@@ -200,9 +201,8 @@ class LastHour {
   handledInAll = 0
   failedInAll = 0
 
-  constructor(minutes: readonly ActivitySlot[]) {
+  constructor(minutes: readonly ActivitySlot[], now: number) {
     const samples = new Map<string, Sample>()
-    const now = Date.now()
     for (const slot of minutes.toReversed()) {
       const spanMs = Math.max(1, now - slot.startedAt)
       const isRecent = spanMs <= RECENT_MS
@@ -246,14 +246,11 @@ function isFailing({ handled, failed }: Sample): boolean {
   return failed >= FAILING_COUNT && failed / (handled + failed) >= FAILING_SHARE
 }
 
-/** `88 % of 50 attempts` */
-function shareOf(sample: Sample): string {
-  const share = Math.round((sample.failed / (sample.handled + sample.failed)) * 100)
-  return `${share} % of ${attempts(sample)}`
-}
-
-function attempts({ handled, failed }: Sample): string {
-  return countOf(handled + failed, 'attempt', 'attempts')
+/** `88% of the last 50 attempts` */
+function shareOf({ handled, failed }: Sample): string {
+  if (handled === 0) return failed === 1 ? 'the last attempt' : `all of the last ${failed} attempts`
+  const share = Math.round((failed / (handled + failed)) * 100)
+  return `${share}% of the last ${handled + failed} attempts`
 }
 
 function nameOf(type: string): string {
