@@ -1,6 +1,7 @@
 import { afterEach, expect, inject, it } from 'vitest'
-import { createProject, playProject } from './create-project.ts'
+import { createProject, playImage, playProject } from './create-project.ts'
 import { type NewUser, newUser } from './new-user.ts'
+import { runtimePrograms } from './runtime-programs.ts'
 
 let user: NewUser
 afterEach(() => user.leave())
@@ -12,8 +13,20 @@ it.each([
   { framework: 'hono', inbox: 'sqlite', database: 'none', language: 'typescript', tests: false },
 ])('npm create ackhook creates an app on $framework with $inbox and $database in $language', async wanted => {
   user = await newUser(inject('registry'))
-  await createProject(user, wanted)
-  if (wanted.inbox !== 'bullmq') await playProject(user)
+  const steps = await createProject(user, wanted)
+  if (wanted.inbox !== 'bullmq') await playProject(user, steps)
+})
+
+it.each([
+  { manager: 'npm', framework: 'hono', inbox: 'memory' },
+  { manager: 'pnpm', framework: 'fastify', inbox: 'sqlite' },
+  { manager: 'yarn', framework: 'express', inbox: 'sqlite' },
+])('the steps that $manager create ackhook prints, and its image, end with a handled event', async wanted => {
+  user = await newUser(inject('registry'), [runtimePrograms()])
+  const more = { database: 'none', language: 'typescript', tests: true }
+  const steps = await createProject(user, { ...wanted, ...more })
+  await playProject(user, steps)
+  await playImage(user, steps)
 })
 
 it('installs seven packages without install scripts, and refuses a folder that has files', async () => {

@@ -43,6 +43,8 @@ export async function newUser(registry: string, path: readonly string[] = []): P
     PATH: [...path, process.env['PATH']].join(':'),
     PORT: port,
     NPM_CONFIG_REGISTRY: registry,
+    // The authorities of this machine, which npm reads from its own settings.
+    NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'],
     YARN_NPM_REGISTRY_SERVER: registry.replace(/\/$/, ''),
     YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
     YARN_ENABLE_TELEMETRY: '0',

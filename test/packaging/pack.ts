@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { workspacePackages } from '../support/workspace-packages.ts'
+import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 import { startRegistry } from './registry.ts'
 
 export interface Tarball {
@@ -28,8 +28,11 @@ declare module 'vitest' {
 /** Packs every package once, as `npm publish` would, and serves them as the registry would. */
 export async function setup(project: TestProject): Promise<() => void> {
   const target = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-tarballs-')))
+  // One build for all: the prepack script of each package would repeat it.
+  execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: ['ignore', 2, 'inherit'] })
+  const pack = ['pack', '--json', '--silent', '--ignore-scripts', '--pack-destination', target]
   const tarballs = workspacePackages().map(({ folder, path, manifest }): Tarball => {
-    const output = execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', target], {
+    const output = execFileSync('npm', pack, {
       cwd: path,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -8,12 +8,12 @@ import type { Terminal } from './command/terminal.ts'
 import { UsageError } from './command/usage-error.ts'
 import type { Choices } from './project/choices.ts'
 import { hasDatabase } from './project/database.ts'
+import { managerOf } from './project/manager.ts'
 import type { Facts } from './project/manifest.ts'
 import { projectFiles } from './project/project-files.ts'
 import { folderFault, writeProject } from './project/write-project.ts'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
-const AGENTS: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun']
 
 /** Writes a project and resolves with the exit code: 0, 1 if the user cancels, 2 for a mistake. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -58,31 +58,34 @@ function requireEmpty(cwd: string, folder: string): void {
   if (fault !== undefined) throw new UsageError(fault)
 }
 
-function factsOf(folder: string, { userAgent = '' }: Terminal): Facts {
-  const [agent = ''] = userAgent.split('/')
+function factsOf(folder: string, { userAgent }: Terminal): Facts {
+  const { features, versions } = process
   return {
     name: basename(folder),
     version,
-    hasSqlite: process.getBuiltinModule?.('node:sqlite') !== undefined,
-    agent: AGENTS.includes(agent) ? agent : 'npm',
+    node: versions.node,
+    sqlite: versions['sqlite'],
+    runsTypeScript: 'typescript' in features && Boolean(features.typescript),
+    manager: managerOf(userAgent),
   }
 }
 
-function nextSteps(folder: string, choices: Choices, { agent }: Facts): string {
+function nextSteps(folder: string, choices: Choices, { manager: { name } }: Facts): string {
   const commands = [
     ...(folder === '' ? [] : [`cd ${quoted(folder)}`]),
-    `${agent} install`,
-    ...(hasDatabase(choices) ? [`${agent} run schema`] : []),
-    `${agent} run start`,
+    `${name} install`,
+    ...(hasDatabase(choices) ? [`${name} run schema`] : []),
+    `${name} run start`,
   ]
   return `Next:
 ${commands.map(command => `  ${command}\n`).join('')}
 Then, in a second terminal in the same folder, send a signed event:
-  ${agent} run send
+  ${name} run send
 `
 }
 
 function quoted(folder: string): string {
+  if (process.platform === 'win32') return /^[\w.\\-]+$/.test(folder) ? folder : `"${folder}"`
   return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`
 }
 

@@ -7,6 +7,8 @@ import { DURABLE_INBOXES } from './inboxes.ts'
 export interface Framework {
   readonly packages: readonly string[]
   readonly types: readonly string[]
+  /** Lines of a Dockerfile. */
+  readonly image?: string
   /** `src/app`: the receiver with its handlers, and the route. */
   app(code: Code, choices: Choices): string
   /** `src/server`: the app on a port. */
@@ -37,18 +39,25 @@ const LISTENING = 'console.log(`Listening on http://localhost:${port}/webhooks`)
 const PORT = 'const port = Number(process.env.PORT ?? 3000)'
 const SHUTDOWN = "import { gracefulShutdown } from '@ackhook/core/node'"
 
+/** Function that serves the probes: for Fetch and Fastify, or for Node's requests. */
+type Probe = 'health' | 'nodeHealth'
+
+/** Imports what a framework needs of `@ackhook/core`, in one statement. */
+function coreImport(code: Code, hasInbox: boolean, probe: Probe): string {
+  const type = hasInbox ? code.typed('type Inbox') : ''
+  if (probe === 'nodeHealth') return type && "import type { Inbox } from '@ackhook/core'"
+  return `import { ${['health', type].filter(Boolean).join(', ')} } from '@ackhook/core'`
+}
+
 /** Returns what the choices add to the code: the parameters of `createApp`, the options and the handler that use them, and their imports. */
-function partsOf(code: Code, choices: Choices) {
+function partsOf(code: Code, choices: Choices, probe: Probe = 'nodeHealth') {
   const inbox = DURABLE_INBOXES[choices.inbox]
   const database = hasDatabase(choices) ? DATABASE : undefined
   const list = (...parts: readonly (string | undefined | false)[]) => parts.filter(Boolean).join(', ')
   return {
     parameters: list(database && `db${code.typed(': Database')}`, inbox && `inbox${code.typed('?: Inbox')}`),
     options: inbox ? ', inbox' : database ? ', store: sqlStore(db)' : '',
-    appImports: [
-      inbox && code.typed("import type { Inbox } from '@ackhook/core'"),
-      ...(database?.imports(code) ?? []),
-    ],
+    appImports: [coreImport(code, inbox !== undefined, probe), ...(database?.imports(code) ?? [])],
     effects: database === undefined ? '' : '  const { once } = sqlEffects(db)\n',
     handler: database?.handler ?? HANDLER,
     serverImports: [
@@ -64,10 +73,10 @@ function partsOf(code: Code, choices: Choices) {
 const appImport = (code: Code) => `import { createApp } from './app.${code.extension}'`
 
 /** Express and Hono: the receiver is also the handler of the route. */
-function appWithHooks(adapter: string, statements: string, route: string) {
+function appWithHooks(adapter: string, statements: readonly string[], probe: Probe, route: string) {
   return (code: Code, choices: Choices) => {
-    const { parameters, options, appImports, effects, handler } = partsOf(code, choices)
-    return `${code.imports(`import { webhooks } from '${adapter}'`, statements, ...appImports)}
+    const { parameters, options, appImports, effects, handler } = partsOf(code, choices, probe)
+    return `${code.imports(`import { webhooks } from '${adapter}'`, ...statements, ...appImports)}
 
 /** The app without a port, so that a test can have one too. */
 export function createApp(${parameters}) {
@@ -103,9 +112,11 @@ export const FRAMEWORKS: Readonly<Record<Choices['framework'], Framework>> = {
     types: ['@types/express'],
     app: appWithHooks(
       '@ackhook/express',
-      "import express from 'express'",
+      ["import express from 'express'", "import { nodeHealth } from '@ackhook/core/node'"],
+      'nodeHealth',
       `  const app = express()
   app.post('/webhooks', hooks) // above express.json(): the signature covers the exact bytes
+  app.get('/health/:probe', nodeHealth(hooks)) // /health/live and /health/ready
   app.use(express.json())`,
     ),
     server: serverWithHooks(
@@ -127,8 +138,10 @@ server.once('listening', () => ${LISTENING})`,
   fastify: {
     packages: ['@ackhook/core', '@ackhook/fastify', 'fastify'],
     types: [],
+    // It listens on loopback otherwise, which nothing outside the container reaches.
+    image: 'ENV HOST=0.0.0.0\n',
     app(code, choices) {
-      const { parameters, options, appImports, effects, handler } = partsOf(code, choices)
+      const { parameters, options, appImports, effects, handler } = partsOf(code, choices, 'health')
       return `${code.imports("import { webhooks } from '@ackhook/fastify'", "import fastify from 'fastify'", ...appImports)}
 ${code.typed(STRICT_TYPES)}
 /** The app without a port, so that a test can have one too. */
@@ -139,6 +152,9 @@ ${effects}  const app = fastify()
 
   app.webhooks.${handler}
 
+  const probe = health(app.webhooks)
+  app.get('/health/:probe', request => probe(request)) // /health/live and /health/ready
+
   return app
 }
 `
@@ -148,9 +164,10 @@ ${effects}  const app = fastify()
       return `${code.imports(SHUTDOWN, ...serverImports, appImport(code))}
 
 ${PORT}
+const host = process.env.HOST ?? 'localhost'
 ${before}const app = await createApp(${values})
 
-await app.listen({ port })
+await app.listen({ port, host })
 ${LISTENING}
 
 gracefulShutdown(app.webhooks, app${cleanup})
@@ -169,9 +186,12 @@ gracefulShutdown(app.webhooks, app${cleanup})
     types: [],
     app: appWithHooks(
       '@ackhook/hono',
-      "import { Hono } from 'hono'",
+      ["import { Hono } from 'hono'"],
+      'health',
       `  const app = new Hono()
-  app.post('/webhooks', hooks)`,
+  app.post('/webhooks', hooks)
+  const probe = health(hooks)
+  app.get('/health/:probe', ({ req }) => probe(req.raw)) // /health/live and /health/ready`,
     ),
     server: serverWithHooks(
       "import { serve } from '@hono/node-server'",

@@ -8,6 +8,8 @@ interface DurableInbox {
   readonly call: string
   readonly packages: readonly string[]
   readonly env: string
+  /** Lines of a Dockerfile. */
+  readonly image?: string
   readonly readme: string
 }
 
@@ -16,9 +18,11 @@ export const DURABLE_INBOXES: Readonly<Partial<Record<Choices['inbox'], DurableI
   sqlite: {
     statement: "import { sqliteInbox } from '@ackhook/sqlite'",
     before: '',
-    call: "sqliteInbox('webhooks.db')",
-    packages: ['@ackhook/sqlite', '@photostructure/sqlite'],
+    call: "sqliteInbox(process.env.INBOX_FILE ?? 'webhooks.db')",
+    packages: ['@ackhook/sqlite'],
     env: '',
+    // The file must outlive the container.
+    image: 'RUN mkdir /data && chown node /data\nVOLUME /data\nENV INBOX_FILE=/data/webhooks.db\n',
     readme: 'Waiting events are stored in `webhooks.db` and survive a crash.',
   },
   bullmq: {

@@ -2,6 +2,7 @@ import type { Choices } from './choices.ts'
 import { DATABASE, hasDatabase } from './database.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
+import { type Manager, SCRIPTS } from './manager.ts'
 
 /** Facts that the files need besides the choices. */
 export interface Facts {
@@ -9,10 +10,13 @@ export interface Facts {
   readonly name: string
   /** Version of our packages. */
   readonly version: string
-  /** True if this Node has its own SQLite, which the emulator uses. */
-  readonly hasSqlite: boolean
-  /** The package manager. */
-  readonly agent: string
+  /** Version of this Node. */
+  readonly node: string
+  /** Version of this Node's own SQLite, if it has one. The emulator uses any. */
+  readonly sqlite: string | undefined
+  /** True if this Node runs TypeScript. */
+  readonly runsTypeScript: boolean
+  readonly manager: Manager
 }
 
 /** Versions of third-party packages. A test compares them with the versions that this repository is tested with. */
@@ -33,6 +37,8 @@ export const RANGES: Readonly<Record<string, string>> = {
   typescript: '^7.0.2',
 }
 
+/** SQLite for a Node without its own, or with an old one. */
+const DRIVER = '@photostructure/sqlite'
 const ADDRESS = 'http://localhost:3000/webhooks'
 
 /** Returns the text of `package.json`. */
@@ -43,34 +49,51 @@ export function manifest(choices: Choices, facts: Facts): string {
   const dependencies = [
     ...FRAMEWORKS[framework].packages,
     ...(DURABLE_INBOXES[inbox]?.packages ?? []),
+    ...(inbox === 'sqlite' && !hasOwnDriver(facts) ? [DRIVER] : []),
     ...database.packages,
   ]
   const development = [
     'ackhook',
     ...(tests ? ['@ackhook/testing'] : []),
     ...(isTyped ? ['typescript', '@types/node', ...FRAMEWORKS[framework].types, ...database.types] : []),
-    ...(facts.hasSqlite ? [] : ['@photostructure/sqlite']),
+    ...(facts.sqlite === undefined ? [DRIVER] : []),
   ].filter(name => !dependencies.includes(name))
   const fields = {
     name: packageName(facts.name),
     private: true,
     type: 'module',
-    engines: { node: '>=20.19' },
-    scripts: scripts(choices),
+    engines: { node: `>=${oldestNode(choices, facts)}` },
+    scripts: scripts(choices, facts),
     dependencies: ranges(dependencies, facts),
     devDependencies: ranges(development, facts),
+    ...(facts.manager.name === 'npm' && { allowScripts: SCRIPTS }),
   }
   return `${JSON.stringify(fields, null, 2)}\n`
 }
 
-function scripts(choices: Choices): object {
+/** Returns whether this Node's SQLite is new enough for the inbox: older ones can damage a file with several writers. */
+function hasOwnDriver({ sqlite = '0' }: Facts): boolean {
+  const [major = 0, minor = 0, patch = 0] = sqlite.split('.').map(Number)
+  return major * 1e6 + minor * 1e3 + patch >= 3_051_003
+}
+
+/** Returns the oldest Node on which everything in the project runs. */
+function oldestNode({ inbox, language }: Choices, facts: Facts): string {
+  if (inbox === 'sqlite' && hasOwnDriver(facts)) return facts.node
+  return language === 'typescript' && facts.runsTypeScript ? '22.18' : '20.19'
+}
+
+function scripts(choices: Choices, { runsTypeScript }: Facts): object {
   const isTyped = choices.language === 'typescript'
   // The compiler prints nothing for a second or more.
   const [build, folder] = isTyped ? ['echo Compiling... && tsc && ', 'dist'] : ['', 'src']
   return {
-    ...(isTyped && { build: 'tsc' }),
+    ...(isTyped && { build: 'tsc', typecheck: 'tsc --noEmit' }),
     start: `${build}node --env-file=.env ${folder}/server.js`,
-    dev: `${build}node --watch --env-file=.env ${folder}/server.js`,
+    dev:
+      isTyped && runsTypeScript
+        ? 'node --watch --env-file=.env src/server.ts'
+        : `${build}node --watch --env-file=.env ${folder}/server.js`,
     ...(hasDatabase(choices) && { schema: `${build}node --env-file=.env ${folder}/schema.js` }),
     ...(choices.tests && { test: `${build}node --test ${folder}/*.test.js` }),
     send: `ackhook send conversation.resolved --to ${ADDRESS} --secrets-file .env`,

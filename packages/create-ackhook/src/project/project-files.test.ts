@@ -3,10 +3,20 @@ import { expect, it } from 'vitest'
 import { readmeBlocks } from '../../../../test/support/readme-blocks.ts'
 import { ROOT, workspacePackages } from '../../../../test/support/workspace-packages.ts'
 import { answersTo, type Choices } from './choices.ts'
-import { RANGES } from './manifest.ts'
+import { managerOf } from './manager.ts'
+import { type Facts, RANGES } from './manifest.ts'
 import { projectFiles } from './project-files.ts'
 
-const FACTS = { name: 'Our Webhooks!', version: '1.2.3', hasSqlite: true, agent: 'npm' }
+const FACTS: Facts = {
+  name: 'Our Webhooks!',
+  version: '1.2.3',
+  node: '24.21.0',
+  sqlite: '3.53.4',
+  runsTypeScript: true,
+  manager: managerOf('npm/11.0.0'),
+}
+/** A Node without SQLite, which runs no TypeScript. */
+const OLD = { node: '20.19.0', sqlite: undefined, runsTypeScript: false }
 const ALL: readonly Choices[] = answersTo('framework').flatMap(framework =>
   answersTo('inbox').flatMap(inbox =>
     answersTo('database').flatMap(database =>
@@ -17,7 +27,7 @@ const ALL: readonly Choices[] = answersTo('framework').flatMap(framework =>
   ),
 )
 
-function manifestOf(choices: Choices, facts: Partial<typeof FACTS> = {}) {
+function manifestOf(choices: Choices, facts: Partial<Facts> = {}) {
   return JSON.parse(projectFiles(choices, { ...FACTS, ...facts })['package.json'] ?? '')
 }
 
@@ -49,7 +59,11 @@ function statements(code: string): readonly string[] {
     .map(line => line.replace('async (event, { attempt, signal }) =>', 'async event =>'))
     .map(line => line.replace(', strict: true', ''))
     .map(line => line.replace("'Listening on http://localhost:3000/webhooks'", LISTENING))
-    .map(line => line.replace('port: 3000', 'port').replace('(3000)', '(port)'))
+    .map(line =>
+      line
+        .replace('port: 3000', line.includes('app.listen') ? 'port, host' : 'port')
+        .replace('(3000)', '(port)'),
+    )
 }
 
 it('every combination declares the packages that its code imports and its scripts run, and no others', () => {
@@ -67,7 +81,9 @@ it('every combination declares the packages that its code imports and its script
     const others = /^(ackhook|typescript|@types\/\w+|@photostructure\/sqlite|bullmq|ioredis|@ackhook\/core)$/
     expect(declared.filter(name => !imported.includes(name) && !others.test(name))).toEqual([])
     expect('test' in scripts).toBe(choices.tests)
-    expect(scripts['dev']).toBe(scripts['start']?.replace('node ', 'node --watch '))
+    const start: string = manifestOf(choices, OLD).scripts.start
+    expect(manifestOf(choices, OLD).scripts.dev).toBe(start.replace('node ', 'node --watch '))
+    expect('typecheck' in scripts).toBe(choices.language === 'typescript')
     expect(code.map(([, text]) => text).join('')).not.toMatch(/undefined|\n\n\n|[ \t]\n/)
   }
 })
@@ -105,17 +121,57 @@ it('gives our packages its own version, and the project a valid npm name', () =>
   ])
 })
 
+const MEMORY: Choices = {
+  ...{ framework: 'hono', inbox: 'memory', database: 'none', language: 'javascript', tests: true },
+}
+const SQLITE: Choices = { ...MEMORY, inbox: 'sqlite' }
+const DRIVER = '@photostructure/sqlite'
+
 it('adds the driver that the emulator needs on a Node without its own SQLite', () => {
-  const choices: Choices = {
-    framework: 'hono',
-    inbox: 'memory',
-    database: 'none',
-    language: 'javascript',
-    tests: true,
+  expect(manifestOf(MEMORY).devDependencies).not.toHaveProperty(DRIVER)
+  expect(manifestOf(MEMORY, OLD).devDependencies).toHaveProperty(DRIVER)
+})
+
+it('adds the driver that the inbox needs, unless the SQLite of this Node is new enough', () => {
+  expect(manifestOf(SQLITE)).toMatchObject({ engines: { node: '>=24.21.0' } })
+  expect(manifestOf(SQLITE).dependencies).not.toHaveProperty(DRIVER)
+  for (const sqlite of [undefined, '3.50.4', '3.51.2']) {
+    const { dependencies, devDependencies, engines } = manifestOf(SQLITE, { ...OLD, sqlite })
+    expect(dependencies).toHaveProperty(DRIVER)
+    expect(devDependencies).not.toHaveProperty(DRIVER)
+    expect(engines).toEqual({ node: '>=20.19' })
   }
-  expect(manifestOf(choices).devDependencies).not.toHaveProperty('@photostructure/sqlite')
-  expect(manifestOf(choices, { hasSqlite: false }).devDependencies).toHaveProperty('@photostructure/sqlite')
-  const { dependencies, devDependencies } = manifestOf({ ...choices, inbox: 'sqlite' }, { hasSqlite: false })
-  expect(dependencies).toHaveProperty('@photostructure/sqlite')
-  expect(devDependencies).not.toHaveProperty('@photostructure/sqlite')
+})
+
+it('restarts TypeScript itself on a Node that runs it', () => {
+  const typed: Choices = { ...MEMORY, language: 'typescript' }
+  expect(manifestOf(typed)).toMatchObject({
+    engines: { node: '>=22.18' },
+    scripts: { dev: 'node --watch --env-file=.env src/server.ts' },
+  })
+  expect(manifestOf(typed, OLD)).toMatchObject({ engines: { node: '>=20.19' } })
+})
+
+it.each([
+  ['npm/11.19.1 node/v24.21.0', 'npm ci', []],
+  ['pnpm/12.4.2 npm/? node/v24.21.0', 'pnpm install --frozen-lockfile', ['pnpm-workspace.yaml']],
+  ['yarn/1.22.22 npm/? node/v24.21.0', 'yarn install --frozen-lockfile', []],
+  ['yarn/4.18.1 npm/? node/v24.21.0', 'yarn install --immutable', ['.yarnrc.yml']],
+  ['bun/1.4.5 npm/? node/v24.3.0', 'bun install --frozen-lockfile', []],
+  ['other/1.0', 'npm ci', []],
+])('%s installs with %s in the image and in CI', (userAgent, install, settings) => {
+  const manager = managerOf(userAgent)
+  const files = projectFiles({ ...SQLITE, language: 'typescript' }, { ...FACTS, manager })
+  expect(Object.keys(files).filter(name => /^(pnpm-|\.yarnrc)/.test(name))).toEqual(settings)
+  expect(files['Dockerfile']).toContain(`\nRUN ${install}\n`)
+  expect(files['Dockerfile']).toMatch(/USER node\nEXPOSE 3000\nCMD \["node", "dist\/server\.js"\]\n$/)
+  const workflow = files['.github/workflows/ci.yml']
+  expect(workflow).toContain(`      - run: ${install}\n`)
+  expect(workflow).toContain(
+    `      - run: ${manager.name} run typecheck\n      - run: ${manager.name} run test\n`,
+  )
+})
+
+it('writes no CI for an app with nothing to check', () => {
+  expect(projectFiles({ ...MEMORY, tests: false }, FACTS)).not.toHaveProperty(['.github/workflows/ci.yml'])
 })

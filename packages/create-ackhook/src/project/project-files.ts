@@ -1,8 +1,10 @@
 import type { Choices } from './choices.ts'
 import { Code } from './code.ts'
 import { DATABASE, databaseFiles, hasDatabase } from './database.ts'
+import { deploymentFiles } from './deployment.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { DURABLE_INBOXES } from './inboxes.ts'
+import { settingsOf } from './manager.ts'
 import { type Facts, manifest } from './manifest.ts'
 import { readme } from './readme.ts'
 import { testFile } from './test-file.ts'
@@ -16,6 +18,7 @@ export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<st
   const env = `SIGNING_SECRET=only-for-trying-it-out\nPORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}${database.env}`
   return {
     'package.json': manifest(choices, facts),
+    ...settingsOf(facts.manager),
     'README.md': readme(code, choices, facts),
     '.gitignore': `node_modules/\ndist/\n.env\n*.db*\n${database.ignored}`,
     '.env.example': env,
@@ -24,6 +27,7 @@ export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<st
     [`src/app.${extension}`]: app(code, choices),
     [`src/server.${extension}`]: server(code, choices),
     ...(hasDatabase(choices) && databaseFiles(code)),
+    ...deploymentFiles(code, choices, facts),
     ...(choices.tests && { [`src/app.test.${extension}`]: testFile(code, choices) }),
   }
 }
