@@ -25,7 +25,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/opentelemetry': ['opentelemetry'],
   '@ackhook/dashboard': ['dashboard'],
   '@ackhook/emulator': ['startEmulator'],
-  '@ackhook/contract': ['recordDeliveries'],
+  '@ackhook/contract': ['recordDeliveries', 'typesOf'],
   '@ackhook/contract/node': ['readRecordings', 'toFolder'],
   '@ackhook/mcp': ['serveTools'],
   '@ackhook/client': ['Client'],

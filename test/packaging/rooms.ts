@@ -63,7 +63,12 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
       'mcp',
     ],
   },
-  contract: { shape: [], record: ['shape'], '.': ['shape', 'record'] },
+  contract: {
+    shape: [],
+    record: ['shape'],
+    print: ['shape', 'record'],
+    '.': ['shape', 'record', 'print'],
+  },
   client: { '.': [] },
   mcp: { '.': [] },
   'create-ackhook': { project: [], command: ['project'], '.': ['command', 'project'] },

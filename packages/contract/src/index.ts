@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type TypesOptions, typesOf } from './print/types-of.ts'
 export type { Redact } from './record/mask.ts'
 export {
   type Recorder,

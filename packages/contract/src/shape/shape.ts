@@ -6,7 +6,8 @@ const ENOUGH_VALUES = 10
 const MOST_VALUES = 12
 /** How often each value of a set comes, on average. */
 const OFTEN = 3
-const LONGEST_VALUE = 40
+/** A word that a program writes: no number, no address, no sentence. */
+const WORD = /^[A-Za-z][A-Za-z_.:/-]{0,39}$/
 
 /** Name that stands for all keys of an object whose keys are data, such as ids. */
 export const ANY_KEY = '*'
@@ -86,7 +87,7 @@ export class Shape {
   }
 
   #learnText(text: string, isKept: boolean): void {
-    if (!isKept || text.length > LONGEST_VALUE) this.values = undefined
+    if (!isKept || !WORD.test(text)) this.values = undefined
     this.values?.set(text, (this.values.get(text) ?? 0) + 1)
     if (this.values === undefined || this.values.size > MOST_VALUES) {
       this.values = undefined
