@@ -4,6 +4,8 @@
  * @module
  */
 
+export { type DriftKind, driftOf, type Finding } from './drift/drift-of.ts'
+export { type DriftOptions, type DriftWatch, watchDrift } from './drift/watch-drift.ts'
 export { type TypesOptions, typesOf } from './print/types-of.ts'
 export type { Redact } from './record/mask.ts'
 export {

@@ -32,12 +32,17 @@ export class Shape {
   items: Shape | undefined
   /** Values of strings, with their counts. `undefined`: too many, or not to be remembered. */
   values: Map<string, number> | undefined = new Map()
-  /** Whether `values` looks complete. */
+  /** Whether `values` looks complete, or is declared to be. */
   isClosed = false
+  /** Whether a further value leaves the set closed, as a declared one is. */
+  staysClosed = false
+  /** Whether a schema allows any value. */
+  isAny = false
   #required = 0
 
   /** Returns whether a value is no news. Allocates nothing. */
   accepts(value: unknown): boolean {
+    if (this.isAny) return true
     const kind = kindOf(value)
     if (!allows(this.kinds, kind)) return false
     if (kind === KIND.object) return this.#acceptsFields(value as Readonly<Record<string, unknown>>)
@@ -50,7 +55,7 @@ export class Shape {
     // Unlike Object.keys, it makes no list.
     for (const name in value) {
       const own = this.fields.get(name)
-      const field = own ?? this.fields.get(keyOf(name))
+      const field = own ?? this.fields.get(ANY_KEY)
       if (field === undefined || !field.accepts(value[name])) return false
       if (own !== undefined && own.seen >= this.objects) required++
     }
@@ -95,7 +100,7 @@ export class Shape {
       return
     }
     const count = [...this.values.values()].reduce((sum, one) => sum + one, 0)
-    this.isClosed = count >= ENOUGH_VALUES && this.values.size * OFTEN <= count
+    this.isClosed = this.staysClosed || (count >= ENOUGH_VALUES && this.values.size * OFTEN <= count)
   }
 
   fieldOf(name: string): Shape {
