@@ -7,6 +7,8 @@ import type { Finish } from './command/finish.ts'
 import { QUOTING } from './command/read-data.ts'
 import { UsageError } from './command/usage-error.ts'
 import { conformanceCommand } from './conformance/conformance-command.ts'
+import { driftCommand } from './contract/drift-command.ts'
+import { typesCommand } from './contract/types-command.ts'
 import { verifyCommand } from './doctor/verify.ts'
 import { emulatorCommand } from './emulator/emulator-command.ts'
 import { inboxCommand } from './inbox/inbox-command.ts'
@@ -66,6 +68,8 @@ function createProgram(terminal: Terminal, finish: Finish): Command {
     .addCommand(listenCommand(terminal, finish))
     .addCommand(replayCommand(terminal, finish))
     .addCommand(verifyCommand(terminal, finish))
+    .addCommand(typesCommand(terminal, finish))
+    .addCommand(driftCommand(terminal, finish))
     .addCommand(inboxCommand(terminal, finish, openInbox))
     .addCommand(sqlCommand(terminal, finish))
     .addCommand(mcpCommand(terminal, finish, version))

@@ -1,5 +1,5 @@
 // Prints the bytes that a delivery allocates on a receiver with the tool named by the argument, or with none.
-import { recordDeliveries } from '@ackhook/contract'
+import { recordDeliveries, watchDrift } from '@ackhook/contract'
 import { createReceiver } from '@ackhook/core'
 import { createEvent, signedRequest } from '@ackhook/testing'
 
@@ -7,15 +7,8 @@ const WARM_UP = 4000
 const DELIVERIES = 4000
 const secret = 'whsec_0123456789abcdef'
 const logger = { info() {}, warn() {}, error() {} }
-const TOOLS = {
-  none: () => {},
-  record: receiver => recordDeliveries(receiver, { write() {}, sample: 1 }),
-}
-
-async function bytesWith(tool) {
-  const receiver = createReceiver({ secret, logger, capacity: 1_000_000, concurrency: 0, inbox: swallowing })
-  TOOLS[tool](receiver)
-  const data = {
+const EVENT = createEvent('message.received', {
+  data: {
     text: 'x',
     n: 12,
     to: [
@@ -23,9 +16,25 @@ async function bytesWith(tool) {
       { kind: 'b', at: null },
     ],
     deep: { x: { y: 1.5 }, ok: true },
-  }
+  },
+})
+const KNOWN = {
+  format: 'ackhook-recording-1',
+  kept: 'all',
+  signature: { header: 'x-service-signature', scheme: 'v1', timestampUnit: 'seconds' },
+  event: EVENT,
+}
+const TOOLS = {
+  none: () => {},
+  drift: receiver => watchDrift(receiver, { known: [KNOWN] }),
+  record: receiver => recordDeliveries(receiver, { write() {}, sample: 1 }),
+}
+
+async function bytesWith(tool) {
+  const receiver = createReceiver({ secret, logger, capacity: 1_000_000, concurrency: 0, inbox: swallowing })
+  TOOLS[tool](receiver)
   const request = {
-    ...signedRequest(createEvent('message.received', { data }), { secret }),
+    ...signedRequest(EVENT, { secret }),
     context: undefined,
   }
   const send = async count => {

@@ -13,8 +13,8 @@ async function bytesWith(tool: string): Promise<number> {
   return Number(stdout)
 }
 
-it.each(['record'])(
-  'a delivery that is not recorded allocates at most 500 bytes more with %s',
+it.each(['record', 'drift'])(
+  'a delivery that is no news allocates at most 500 bytes more: %s',
   async tool => {
     const [none, more] = [await bytesWith('none'), await bytesWith(tool)]
     expect(none).toBeGreaterThan(100)

@@ -24,6 +24,7 @@ const INCIDENTS: readonly string[] = [
   'store_down',
   'activity_dropped',
   'clock_differs',
+  'contract_drift',
   'deliveries_resumed',
   'deliveries_silent',
   'events_missed',

@@ -6,6 +6,7 @@ export {
   type OrderedApp,
   type OrdersTried,
 } from './receiver/every-order.ts'
+export { recordedEvents } from './receiver/recorded-events.ts'
 export type { HandledAttempt, TestDelivery } from './receiver/test-delivery.ts'
 export { type TestReceiver, type TestReceiverOptions, testReceiver } from './receiver/test-receiver.ts'
 export { createEvent, type EventOverrides, type EventSources } from './requests/create-event.ts'

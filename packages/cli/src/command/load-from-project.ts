@@ -24,7 +24,11 @@ async function importFrom(name: string, cwd: string): Promise<object> {
     const path = resolvePath(name, from)
     if (path !== undefined) return (await import(pathToFileURL(path).href)) as object
   }
-  throw new UsageError(`${name} is not installed here. Install it in your project: npm install ${name}`)
+  const [scope = name, own] = name.split('/')
+  const installed = own === undefined ? scope : `${scope}/${own}`
+  throw new UsageError(
+    `${installed} is not installed here. Install it in your project: npm install ${installed}`,
+  )
 }
 
 function resolvePath(name: string, from: string): string | undefined {

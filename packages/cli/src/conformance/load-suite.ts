@@ -1,11 +1,10 @@
 import { get as getPlainly } from 'node:http'
 import { get as getSecurely } from 'node:https'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type * as Adapters from '@ackhook/conformance/adapter'
 import type * as Inboxes from '@ackhook/conformance/inbox'
 import type * as Stores from '@ackhook/conformance/store'
 import { DOCS, printable } from '@ackhook/core/spi'
+import { importModule } from '../command/import-module.ts'
 import { loadFromProject } from '../command/load-from-project.ts'
 import type { InsecureFlags, SecretFlags } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
@@ -88,18 +87,6 @@ async function moduleCases(
     cwd,
   )
   return suite(module as unknown as Inboxes.InboxSuiteOptions)
-}
-
-async function importModule(file: string, cwd: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return (await import(pathToFileURL(resolve(cwd, file)).href)) as Readonly<Record<string, unknown>>
-  } catch (cause) {
-    const isTypeScript = (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
-    const reason = isTypeScript
-      ? 'this version of Node cannot run TypeScript: compile it, or use Node 22.18 or later'
-      : printable(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause))
-    throw new UsageError(`${file} cannot be loaded: ${reason}`, { cause })
-  }
 }
 
 /** Time limit for the first reply, that of each case. */

@@ -19,6 +19,8 @@ export interface DeliveryFile {
 }
 
 const FORMAT = 'ackhook-delivery-1'
+/** Format of what `recordDeliveries` of `@ackhook/contract` writes: the event without its signature. */
+const RECORDING = 'ackhook-recording-1'
 
 /** Converts a request to a delivery file's content. */
 export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
@@ -36,10 +38,10 @@ export function toDeliveryFile(delivery: CapturedRequest): DeliveryFile {
 /** Parses a delivery file's content. Errors say what is wrong with it. `headers` may also be an object, for hand-written files. */
 export function fromDeliveryFile(value: unknown): CapturedRequest {
   if (typeof value !== 'object' || value === null) fail('it is not a JSON object')
-  const file = value as Partial<Record<keyof DeliveryFile, unknown>>
+  const file = value as Partial<Record<keyof DeliveryFile | 'event', unknown>>
+  if (file.format === RECORDING) return fromRecording(file)
   if (file.format !== undefined && file.format !== FORMAT) fail(`'format' is not '${FORMAT}'`)
-  const receivedAt = typeof file.receivedAt === 'string' ? Date.parse(file.receivedAt) : Number.NaN
-  if (Number.isNaN(receivedAt)) fail("'receivedAt' is not a time such as '2026-03-01T12:00:00.000Z'")
+  const receivedAt = timeOf(file)
   if (typeof file.body !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(file.body.replace(/\s+/g, ''))) {
     fail("'body' is not base64")
   }
@@ -50,6 +52,24 @@ export function fromDeliveryFile(value: unknown): CapturedRequest {
     body: new Uint8Array(Buffer.from(file.body as string, 'base64')),
     receivedAt,
   }
+}
+
+function fromRecording(file: Partial<Record<keyof DeliveryFile | 'event', unknown>>): CapturedRequest {
+  if (typeof file.event !== 'object' || file.event === null) fail("'event' is not an object")
+  const body = new TextEncoder().encode(JSON.stringify(file.event))
+  return {
+    method: 'POST',
+    url: '/',
+    headers: [['content-type', 'application/json']],
+    body,
+    receivedAt: timeOf(file),
+  }
+}
+
+function timeOf({ receivedAt }: Partial<Record<keyof DeliveryFile, unknown>>): number {
+  const time = typeof receivedAt === 'string' ? Date.parse(receivedAt) : Number.NaN
+  if (Number.isNaN(time)) fail("'receivedAt' is not a time such as '2026-03-01T12:00:00.000Z'")
+  return time
 }
 
 function headersOf(headers: unknown): (readonly [string, string])[] {

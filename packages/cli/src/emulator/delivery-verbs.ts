@@ -40,8 +40,12 @@ export const DELIVERY_VERBS: readonly Verb<never>[] = [
   {
     name: 'send',
     description: "Send an event, and wait for the receiver's first reply",
-    args: [['<type>', 'event type, such as conversation.resolved']],
+    args: [['[type]', 'event type, such as conversation.resolved']],
     options: [
+      option(
+        '--from-file <path>',
+        'send the recorded or saved deliveries of this file or folder, each as a new event',
+      ),
       data,
       rawData,
       option('--id <id>', 'event id (default: a new one for each)'),
