@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import type { Duration } from '@ackhook/core'
-import { printable } from '@ackhook/core/spi'
+import { printable, resolveContract } from '@ackhook/core/spi'
 import { Command } from 'commander'
 import { EXIT } from '../command/exit-codes.ts'
 import type { Finish } from '../command/finish.ts'
@@ -18,7 +18,8 @@ import { readDeliveries } from '../delivery/delivery-file.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint, wrap } from '../terminal/text.ts'
-import { type Diagnosis, diagnose } from './diagnose.ts'
+import { diagnose } from './diagnose.ts'
+import { type Judged, nameFrozen } from './frozen-timestamp.ts'
 
 interface VerifyFlags extends SecretFlags, ContractFlags {
   readonly tolerance: Duration
@@ -43,25 +44,31 @@ Examples:
   $ ackhook verify deliveries/one.json
   $ ackhook verify deliveries --secrets-file .env --json`
 
-interface Examined extends Diagnosis {
+interface Examined extends Judged {
   readonly file: string
   readonly type?: string
-  readonly id?: string
 }
 
 /** Diagnoses each saved delivery and prints the findings. */
 async function verify(path: string, flags: VerifyFlags, terminal: Terminal): Promise<number> {
   const deliveries = await readDeliveries(path, terminal)
   const secrets = await resolveSecrets(flags, terminal)
-  const examined: Examined[] = []
+  const judged: Examined[] = []
+  const { header } = resolveContract(contractOf(flags))
   for (const { file: full, delivery } of deliveries) {
     const file = relative(terminal.cwd, full)
     const options = { secrets, contract: contractOf(flags), tolerance: flags.tolerance }
-    examined.push({ file, ...eventOf(delivery.body, flags.field), ...(await diagnose(delivery, options)) })
+    const event = eventOf(delivery.body, flags.field)
+    judged.push({ file, header, delivery, ...event, ...(await diagnose(delivery, options)) })
   }
-  if (flags.json) terminal.out(JSON.stringify({ deliveries: examined }))
+  const examined = nameFrozen(judged)
+  if (flags.json) terminal.out(JSON.stringify({ deliveries: examined.map(shown) }))
   else for (const one of examined) describe(one, terminal)
   return examined.every(one => one.verified) ? EXIT.ok : EXIT.failed
+}
+
+function shown({ delivery: _, header: __, ...examined }: Examined): object {
+  return examined
 }
 
 function describe({ file, type, id, verified, code, findings }: Examined, terminal: Terminal): void {
