@@ -1,142 +1,69 @@
 import { useSignal } from '@preact/signals'
 import type {
-  Here,
-  LiveProcess,
-  Minute,
+  ActivityReport,
   ObservationLine,
   Overview,
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { BarChart } from '../kit/bar-chart.tsx'
+import { call } from '../kit/api.ts'
 import { type Column, DataTable, type Sort } from '../kit/data-table.tsx'
 import { Badge, Field, type Tone } from '../kit/elements.tsx'
+import { Failure } from '../kit/failure.tsx'
 import { Nothing } from '../kit/nothing.tsx'
-import { Ago, AgoCell, spanOf, zoneOf } from '../kit/now.tsx'
-import { formatCount, inOneLine, visible } from '../kit/text.ts'
-import { LastHour } from './last-hour.tsx'
+import { AgoCell, zoneOf } from '../kit/now.tsx'
+import { useResource } from '../kit/resource.ts'
+import { inOneLine, visible } from '../kit/text.ts'
+import { Figures, Types, Verdict, WindowTabs, windowHere } from './activity.tsx'
+import { ActivityCharts, Throughput } from './activity-charts.tsx'
 import { PauseButton } from './pause.tsx'
+import { Processes, Refusals } from './process-panels.tsx'
 
+const EVERY_MS = 4000
+
+/** Whether all is well now, and what happened in the last hour, day or week. */
 export function OverviewPage({ data, reload }: { readonly data: Overview; readonly reload: () => void }) {
   const { stats, throughput, processes, here, browsing } = data
+  const activity = useResource(
+    signal => call<ActivityReport>('api/activity', { query: { window: windowHere() }, signal }),
+    EVERY_MS,
+  )
+  const report = activity.data.value
+  const figures = report?.figures
   return (
     <>
       <div class="bar">
         <h1>Overview</h1>
+        <WindowTabs />
         <PauseButton overview={data} onChanged={reload} />
       </div>
-      <dl class="figures">
-        <Figure label="Pending" value={formatCount(stats.pending)} />
-        <Figure label="Active" value={formatCount(stats.active)} />
-        <Figure label="Dead letters" value={formatCount(stats.dead)} />
-        <Figure
-          label="Oldest pending"
-          value={stats.oldestPendingMs === 0 ? '–' : spanOf(stats.oldestPendingMs)}
-        />
-      </dl>
+      <Failure error={activity.error.value} retry={activity.reload} isStale={report !== undefined} />
+      <Verdict verdict={report?.verdict} states={browsing.states} />
+      <Figures stats={stats} report={report} states={browsing.states} />
+      {report?.cannotKeep !== undefined && (
+        <p class="small quiet">No figures of shares and times: {report.cannotKeep}.</p>
+      )}
       {!browsing.states.includes('pending') && (
         <p class="small quiet">
           Pending events are counted but not listed: this inbox has no index of them. On Redis, BullMQ's{' '}
           <code>queue.getWaiting()</code> and <code>queue.getDelayed()</code> read them.
         </p>
       )}
-      {stats.waitingError !== undefined && (
+      {stats.waitingError !== undefined && report?.verdict.cause === undefined && (
         <p class="note wait">
           Last error of a pending event: <span class="mono">{inOneLine(stats.waitingError)}</span>
         </p>
       )}
-      {throughput !== undefined &&
-        (throughput.every(({ received }) => received !== undefined) ? (
-          <LastHour minutes={throughput} depth={stats.pending + stats.active} />
-        ) : (
-          <Throughput minutes={throughput} />
-        ))}
+      {report !== undefined && report.cannotKeep !== undefined ? (
+        throughput !== undefined && <Throughput minutes={throughput} />
+      ) : (
+        <ActivityCharts figures={figures} />
+      )}
+      {figures !== undefined && <Types types={figures.types} />}
       <div class="columns">
         {processes !== undefined && <Processes processes={processes} />}
         {here !== undefined && <Refusals here={here} />}
       </div>
       {here !== undefined && <Observations lines={here.observations} />}
     </>
-  )
-}
-
-function Figure({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div class="figure">
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}
-
-function Throughput({ minutes }: { readonly minutes: readonly Minute[] }) {
-  const bars = minutes.map(({ at, handled, deadLettered }) => ({
-    label: new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }),
-    values: [handled, deadLettered],
-  }))
-  return <BarChart title="Last hour" detail="by minute" series={SERIES} bars={bars} />
-}
-
-const SERIES = [
-  { name: 'handled', tone: 'good' },
-  { name: 'dead letters', tone: 'bad' },
-] as const
-
-function Processes({ processes }: { readonly processes: readonly LiveProcess[] }) {
-  return (
-    <section class="panel" aria-labelledby="processes">
-      <h2 id="processes">Processes using this inbox</h2>
-      {processes.length === 0 && <p class="quiet">None at the moment.</p>}
-      {processes.map(one => (
-        <LiveProcessLine key={one.id} process={one} />
-      ))}
-    </section>
-  )
-}
-
-const SILENT_MS = 30_000
-
-function LiveProcessLine({ process }: { readonly process: LiveProcess }) {
-  const { id, process: name, version, startedAt, patterns, onUnhandled, seenMs } = process
-  const handles = [...patterns, ...(onUnhandled ? ['anything else'] : [])]
-  return (
-    <div>
-      <div class="bar">
-        <span class="mono">{visible(name === '' ? id : name)}</span>
-        {seenMs > SILENT_MS ? (
-          <Badge tone="wait">silent for {spanOf(seenMs)}</Badge>
-        ) : (
-          <Badge tone="good">live</Badge>
-        )}
-        <span class="push small quiet">
-          {version}, started <Ago at={startedAt} />
-        </span>
-      </div>
-      <div class="small">
-        {handles.length === 0 ? 'no handlers' : handles.map(one => visible(one)).join(', ')}
-      </div>
-    </div>
-  )
-}
-
-function Refusals({ here }: { readonly here: Here }) {
-  return (
-    <section class="panel" aria-labelledby="refusals">
-      <h2 id="refusals">Refused by this process</h2>
-      {here.refusals.length === 0 && <p class="quiet">No requests refused since it started.</p>}
-      <ul class="timeline">
-        {here.refusals.map(({ code, status, count, lastAt, detail }) => (
-          <li key={code} class={status >= 500 ? 'bad' : 'wait'}>
-            <span class="mono">
-              {status} {code}
-            </span>{' '}
-            × {formatCount(count)}{' '}
-            <span class="quiet small">
-              last <Ago at={lastAt} />
-            </span>
-            {detail !== undefined && <div class="small quiet">{inOneLine(detail)}</div>}
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 
