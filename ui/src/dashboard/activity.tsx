@@ -140,8 +140,12 @@ function Shares({ total: { accepted, failedShare, lag, handlerTime } }: { readon
       >
         {shareText(failedShare)}
       </Figure>
-      <Figure label="Wait before handling, p50 · p95">{percentilesText(lag)}</Figure>
-      <Figure label="Handler time, p50 · p95">{percentilesText(handlerTime)}</Figure>
+      <Figure label="Wait, p50 · p95" isPair>
+        {percentilesText(lag)}
+      </Figure>
+      <Figure label="Handler time, p50 · p95" isPair>
+        {percentilesText(handlerTime)}
+      </Figure>
     </>
   )
 }
@@ -150,14 +154,18 @@ interface FigureProps {
   readonly label: string
   readonly href?: string | undefined
   readonly isBad?: boolean
+  /** Two values in one line. */
+  readonly isPair?: boolean
   readonly children: ComponentChildren
 }
 
-function Figure({ label, href, isBad = false, children }: FigureProps) {
+function Figure({ label, href, isBad = false, isPair = false, children }: FigureProps) {
   return (
     <div class={isBad ? 'figure bad' : 'figure'}>
       <dt>{label}</dt>
-      <dd>{href === undefined ? children : <a href={href}>{children}</a>}</dd>
+      <dd class={isPair ? 'pair' : undefined}>
+        {href === undefined ? children : <a href={href}>{children}</a>}
+      </dd>
     </div>
   )
 }

@@ -1,24 +1,34 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Browsing, EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable } from '../kit/data-table.tsx'
+import { Cut } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { Folded } from '../kit/folded.tsx'
 import { Nothing } from '../kit/nothing.tsx'
-import { AgoCell, zoneOf } from '../kit/now.tsx'
+import { AgoCell, now as clock, distance, zoneOf } from '../kit/now.tsx'
 import { usePaged } from '../kit/paged.ts'
-import { visible } from '../kit/text.ts'
-import { clearing, Filters, selectionHere } from './filters.tsx'
+import { inOneLine, visible } from '../kit/text.ts'
+import { useTitle } from '../kit/title.ts'
+import { clearing, Filters, filtersLabel, filtersTitle, selectionHere } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
+import { fieldColumns, fieldName } from './payload-field.tsx'
 
 /** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */
 interface Row extends EventRow {
   readonly dueAt: number | undefined
 }
 
+const TYPE: Column<Row> = {
+  key: 'type',
+  label: 'Type',
+  cell: row => <Cut text={visible(row.type)} />,
+  width: '11.5rem',
+}
 const COLUMNS: readonly Column<Row>[] = [
-  { key: 'id', label: 'Event', cell: row => <span class="mono">{visible(row.id)}</span> },
-  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
-  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
+  { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => <Cut text={inOneLine(reason)} /> },
   { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
+  { key: 'id', label: 'Event', cell: row => <Cut text={visible(row.id)} /> },
+  { key: 'namespace', label: 'Namespace', cell: row => <Cut text={visible(row.namespace)} />, width: '8rem' },
   {
     key: 'receivedAt',
     label: `Received (${zoneOf()})`,
@@ -34,12 +44,28 @@ const COLUMNS: readonly Column<Row>[] = [
 ]
 
 /** Returns the columns, without empty ones. */
-function useColumns(rows: readonly Row[]): readonly Column<Row>[] {
-  const hasNamespace = rows.some(({ namespace }) => namespace !== '')
-  const hasDue = rows.some(({ dueAt }) => dueAt !== undefined)
-  return useMemo(
-    () => COLUMNS.filter(({ key }) => (key !== 'namespace' || hasNamespace) && (key !== 'due' || hasDue)),
-    [hasNamespace, hasDue],
+function useColumns(rows: readonly Row[], bodies: boolean): readonly Column<Row>[] {
+  const optional = {
+    namespace: rows.some(({ namespace }) => namespace !== ''),
+    due: rows.some(({ dueAt }) => dueAt !== undefined),
+    reason: rows.some(({ reason }) => reason !== undefined),
+  }
+  return useMemo(() => {
+    const shown = COLUMNS.filter(({ key }) => optional[key as keyof typeof optional] ?? true)
+    const at = shown.findIndex(({ key }) => key === 'id')
+    return [TYPE, ...shown.slice(0, at), ...fieldColumns(bodies), ...shown.slice(at)]
+  }, [...Object.values(optional), bodies, fieldName.value])
+}
+
+/** An event in two lines, for a phone. */
+function CompactEvent({ type, receivedAt, id, attempts, reason }: Row) {
+  return (
+    <div class="two-lines">
+      <b>{visible(type)}</b>
+      <span class="small quiet">{distance(receivedAt - clock.value)}</span>
+      <span class="mono">{visible(id)}</span>
+      <span class="small quiet">{reason === undefined ? `attempts: ${attempts}` : inOneLine(reason)}</span>
+    </div>
   )
 }
 
@@ -53,7 +79,8 @@ function toRow(row: EventRow): Row {
 }
 
 /** Lists pending or active events, read-only because their processes own them. */
-export function EventsPage({ state, overview: { now, browsing } }: EventsPageProps) {
+export function EventsPage({ state, overview: { now, browsing, bodies } }: EventsPageProps) {
+  useTitle(filtersTitle())
   const isPending = state === 'pending'
   const paged = usePaged(
     () => selectionHere.value,
@@ -65,7 +92,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
   }, [now])
   const { count, ...list } = paged.list.value
   const error = paged.error.value
-  const columns = useColumns(list.rows)
+  const columns = useColumns(list.rows, bodies)
   return (
     <>
       <div class="bar">
@@ -75,7 +102,9 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
           Refresh
         </button>
       </div>
-      <Filters filters={browsing.filters} />
+      <Folded label={filtersLabel()}>
+        <Filters filters={browsing.filters} bodies={bodies} />
+      </Folded>
       <Failure error={error} retry={paged.reload} isStale={count > 0} />
       {count === 0 && (paged.ready.value || error !== undefined) ? (
         <Nothing what={`${state} events`} error={error} clear={clearing()}>
@@ -85,6 +114,7 @@ export function EventsPage({ state, overview: { now, browsing } }: EventsPagePro
         <DataTable
           caption={isPending ? 'Pending events' : 'Active events'}
           columns={columns}
+          compact={CompactEvent}
           {...list}
           count={count}
           turn={paged.turn.value}

@@ -3,6 +3,8 @@ import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/pro
 import { Field } from '../kit/elements.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
+import { visible } from '../kit/text.ts'
+import { FieldChoice } from './payload-field.tsx'
 
 const LABELS = {
   type: 'Type',
@@ -33,8 +35,10 @@ export const selectionHere: ReadonlySignal<EventSelection> = computed(() => {
 /** Shows fields for the filters that the inbox supports, and for any other in the address. */
 export function Filters({
   filters,
+  bodies,
 }: {
   readonly filters: readonly (Browsing['filters'][number] | 'reason')[]
+  readonly bodies: boolean
 }) {
   const { filter } = selectionHere.value
   const offered: readonly Name[] = [...filters, ...(filters.includes('text') ? [] : BY_NAME)]
@@ -43,8 +47,20 @@ export function Filters({
       {NAMES.filter(name => offered.includes(name) || filter[name] !== undefined).map(name => (
         <Filter key={name} name={name} />
       ))}
+      {bodies && <FieldChoice />}
     </search>
   )
+}
+
+/** Label of the filters where they are folded. */
+export function filtersLabel(): string {
+  const { length } = selectionHere.value.words
+  return length === 0 ? 'Filters' : `Filters (${length})`
+}
+
+/** What the filters select, for the window's title. */
+export function filtersTitle(): string {
+  return selectionHere.value.words.map(([, value]) => visible(value)).join(', ')
 }
 
 const BY_NAME = ['id', 'namespace'] as const

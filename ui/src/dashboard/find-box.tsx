@@ -26,7 +26,7 @@ export function FindButton() {
 /** Finds an event by its id, or by a value in its body. Ctrl K and `/` open it. */
 export function FindBox() {
   const dialog = useRef<HTMLDialogElement>(null)
-  useKeys({ '/': () => (isOpen.value = true) })
+  useKeys({ '/': () => (isOpen.value = true) }, { '/': 'finds an event, as does Ctrl K' })
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return

@@ -5,10 +5,12 @@ import { ApiError, call } from '../kit/api.ts'
 import { Badge, Source, type Tone } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { JsonView } from '../kit/json-view.tsx'
+import { useKeys } from '../kit/keys.ts'
 import { Ago } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
-import { hrefOf } from '../kit/route.ts'
+import { go, hrefOf } from '../kit/route.ts'
 import { visible } from '../kit/text.ts'
+import { useTitle } from '../kit/title.ts'
 import { toast } from '../kit/toasts.tsx'
 import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
 import { ShareLetter } from './share-letter.tsx'
@@ -23,6 +25,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
   /** Result of the last redrive from this page. */
   const fate = useSignal<Whereabouts['state'] | undefined>(undefined)
   const error = letter.error.value
+  useTitle(visible(letter.data.value?.id ?? ''))
   const isGone = error instanceof ApiError && error.status === 404
   useEffect(() => {
     if (isGone) isOver.value = true
@@ -41,6 +44,17 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
     const id = visible(letter.data.peek()?.id ?? 'The letter')
     toast(state === 'dead' ? 'bad' : 'good', `${id}: redriven, and ${FATE[state][1]}.`)
   }
+  const canChange = role === 'admin' && error === undefined && !isFollowed.value && !isOver.value
+  const press = (action: Change) => () => {
+    if (canChange && !isChanging()) void change(action)
+  }
+  useKeys(
+    { r: press('redrive'), d: press('discard'), u: () => go(['letters']) },
+    {
+      u: 'goes up to the list',
+      ...(role === 'admin' && { r: 'redrives the letter', d: 'discards the letter' }),
+    },
+  )
   return (
     <>
       <p>
@@ -60,12 +74,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
       {letter.data.value === undefined ? (
         <h1 class="visually-hidden">Dead letter</h1>
       ) : (
-        <Letter
-          letter={letter.data.value}
-          actions={
-            role === 'admin' && error === undefined && !isFollowed.value && !isOver.value ? change : undefined
-          }
-        />
+        <Letter letter={letter.data.value} actions={canChange ? change : undefined} />
       )}
     </>
   )

@@ -1,51 +1,85 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable, KeysHint } from '../kit/data-table.tsx'
-import { Loading } from '../kit/elements.tsx'
+import { Cut, Loading } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { Folded } from '../kit/folded.tsx'
 import { neighbor, useKeys } from '../kit/keys.ts'
+import { isNarrow } from '../kit/narrow.ts'
 import { Nothing } from '../kit/nothing.tsx'
-import { AgoCell, zoneOf } from '../kit/now.tsx'
+import { AgoCell, distance, now, zoneOf } from '../kit/now.tsx'
 import { type Paged, usePaged } from '../kit/paged.ts'
 import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
+import { useTitle } from '../kit/title.ts'
 import { batchTurn } from './batches.tsx'
 import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
-import { clearing, type EventSelection, Filters, selectionHere } from './filters.tsx'
+import {
+  clearing,
+  type EventSelection,
+  Filters,
+  filtersLabel,
+  filtersTitle,
+  selectionHere,
+} from './filters.tsx'
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
+import { fieldColumns, fieldName } from './payload-field.tsx'
 
-const COLUMNS: readonly Column<EventRow>[] = [
-  {
-    key: 'id',
-    label: 'Event',
-    cell: row => (
-      <a href={hrefOf(['letters', row.key])} class="mono">
-        {visible(row.id)}
-      </a>
-    ),
-  },
-  { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => inOneLine(reason) },
-  { key: 'type', label: 'Type', cell: row => visible(row.type), width: '12.5rem' },
-  { key: 'namespace', label: 'Namespace', cell: row => visible(row.namespace), width: '8rem' },
-  { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
-  {
-    key: 'failedAt',
-    label: `Failed (${zoneOf()})`,
-    cell: row => <AgoCell at={row.failedAt ?? 0} />,
-    width: '12.5rem',
-    sortable: true,
-  },
-]
+/** What failed and why come before the ids. */
+function columnsOf(hasNamespace: boolean, bodies: boolean): readonly Column<EventRow>[] {
+  return [
+    { key: 'type', label: 'Type', cell: row => <Cut text={visible(row.type)} />, width: '11.5rem' },
+    { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => <Cut text={inOneLine(reason)} /> },
+    { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
+    ...fieldColumns(bodies),
+    { key: 'id', label: 'Event', cell: row => <LetterLink row={row} />, width: '11rem' },
+    ...(hasNamespace
+      ? [{ key: 'namespace', label: 'Namespace', cell: namespaceOf, width: '8rem' } as const]
+      : []),
+    {
+      key: 'failedAt',
+      label: `Failed (${zoneOf()})`,
+      cell: row => <AgoCell at={row.failedAt ?? 0} />,
+      width: '12.5rem',
+      sortable: true,
+    },
+  ]
+}
+
+function namespaceOf({ namespace }: EventRow) {
+  return <Cut text={visible(namespace)} />
+}
+
+function LetterLink({ row: { key, id } }: { readonly row: EventRow }) {
+  return (
+    <a href={hrefOf(['letters', key])} class="mono" title={visible(id)}>
+      {visible(id)}
+    </a>
+  )
+}
+
+/** A letter in two lines, for a phone. */
+function CompactLetter(row: EventRow) {
+  const { type, reason = '', failedAt = 0 } = row
+  return (
+    <div class="two-lines">
+      <b>{visible(type)}</b>
+      <span class="small quiet">{distance(failedAt - now.value)}</span>
+      <span>{inOneLine(reason)}</span>
+      <LetterLink row={row} />
+    </div>
+  )
+}
 
 const FILTERS = ['type', 'reason', 'text'] as const
-const WITHOUT_NAMESPACE = COLUMNS.filter(({ key }) => key !== 'namespace')
 
 export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const fresh = useNewLetters(overview)
+  useTitle(filtersTitle())
   const paged = usePaged<EventRow, EventSelection>(
     () => selectionHere.value,
     ({ filter, order }, after, signal) =>
@@ -71,17 +105,30 @@ export function LettersPage({ overview }: { readonly overview: Overview | undefi
         <h1>Dead letters</h1>
         <NewLetters count={fresh.count.value} show={paged.reload} />
       </div>
-      <Filters filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))} />
-      {clearing() === undefined && paged.list.value.count > 0 && (
-        <LetterGroups
-          overview={overview}
-          failedBy={lastShown(paged.list.value.rows, overview.now)}
-          turn={paged.turn.value}
-          onChanged={paged.reload}
-        />
-      )}
-      {canChange && <Actions paged={paged} selected={selected} overview={overview} />}
-      <LetterList paged={paged} selected={canChange ? selected : undefined} />
+      <div class={isNarrow.value ? 'folds' : 'stack'}>
+        <Folded label={filtersLabel()}>
+          <Filters
+            filters={FILTERS.filter(one => one !== 'text' || overview.browsing.filters.includes(one))}
+            bodies={overview.bodies}
+          />
+        </Folded>
+        {clearing() === undefined && paged.list.value.count > 0 && (
+          <Folded label="By error">
+            <LetterGroups
+              overview={overview}
+              failedBy={lastShown(paged.list.value.rows, overview.now)}
+              turn={paged.turn.value}
+              onChanged={paged.reload}
+            />
+          </Folded>
+        )}
+        {canChange && (
+          <Folded label={selected.value.size === 0 ? 'Actions' : `Actions (${selected.value.size} selected)`}>
+            <Actions paged={paged} selected={selected} overview={overview} />
+          </Folded>
+        )}
+      </div>
+      <LetterList paged={paged} selected={canChange ? selected : undefined} bodies={overview.bodies} />
     </>
   )
 }
@@ -92,15 +139,18 @@ interface LetterListProps {
   readonly paged: Letters
   /** Undefined if the user may not change letters. */
   readonly selected: Signal<ReadonlySet<string>> | undefined
+  readonly bodies: boolean
 }
 
 /** Shows the table, with keyboard shortcuts. */
-function LetterList({ paged, selected }: LetterListProps) {
+function LetterList({ paged, selected, bodies }: LetterListProps) {
   const current = useSignal<string | undefined>(undefined)
   const { rows, count, ...list } = paged.list.value
   const error = paged.error.value
   const clear = clearing()
   useLetterKeys(paged, selected, current)
+  const hasNamespace = rows.some(({ namespace }) => namespace !== '')
+  const columns = useMemo(() => columnsOf(hasNamespace, bodies), [hasNamespace, bodies, fieldName.value])
   return (
     <>
       <Failure error={error} retry={paged.reload} isStale={count > 0} />
@@ -112,7 +162,8 @@ function LetterList({ paged, selected }: LetterListProps) {
       ) : (
         <DataTable
           caption="Dead letters"
-          columns={rows.some(({ namespace }) => namespace !== '') ? COLUMNS : WITHOUT_NAMESPACE}
+          columns={columns}
+          compact={CompactLetter}
           rows={rows}
           {...list}
           count={count}
@@ -152,12 +203,18 @@ function useLetterKeys(
   const redrive = (key: string) => {
     if (selected !== undefined && !isChanging()) void change(paged, selected, 'redrive', [key])
   }
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: () => current.value !== undefined && go(['letters', current.value]),
-    r: () => current.value !== undefined && redrive(current.value),
-  })
+  useKeys(
+    {
+      j: () => move(1),
+      k: () => move(-1),
+      Enter: () => current.value !== undefined && go(['letters', current.value]),
+      r: () => current.value !== undefined && redrive(current.value),
+    },
+    {
+      ...{ j: 'moves down', k: 'moves up', Enter: 'opens the letter' },
+      ...(selected !== undefined && { r: 'redrives the letter' }),
+    },
+  )
 }
 
 function Actions({

@@ -19,6 +19,11 @@ export function Badge({ tone, children }: { tone: Tone; children: ComponentChild
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
+/** Text that a narrow column may cut. */
+export function Cut({ text }: { readonly text: string }) {
+  return <span title={text}>{text}</span>
+}
+
 export function CopyButton({ label, text }: { label: string; text: () => string }) {
   return (
     <button type="button" onClick={() => void copy(text())}>

@@ -9,6 +9,35 @@ export interface JsonMember {
   readonly value: JsonNode
 }
 
+/** Returns a member's name without quotes and escapes. */
+export function nameOf(name: string): string {
+  return JSON.parse(name) as string
+}
+
+/** Returns the path of a member, as code reads it: `data.items[0].sku`. */
+export function pathOf(parent: string, name: string | undefined, index: number): string {
+  if (name === undefined) return `${parent}[${index}]`
+  const plain = nameOf(name)
+  if (!/^[A-Za-z_$][\w$]*$/.test(plain)) return `${parent}[${name}]`
+  return parent === '' ? plain : `${parent}.${plain}`
+}
+
+/** Returns a value as text: a string without its quotes, anything else as it is written, indented. */
+export function sourceOf(node: JsonNode): string {
+  return node.kind === 'string' ? nameOf(node.text) : indented(node, '')
+}
+
+function indented(node: JsonNode, indent: string): string {
+  if (!('children' in node)) return node.text
+  const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']']
+  if (node.children.length === 0) return open + close
+  const inner = `${indent}  `
+  const lines = node.children.map(
+    ({ name, value }) => `${inner}${name === undefined ? '' : `${name}: `}${indented(value, inner)}`,
+  )
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`
+}
+
 const MAX_DEPTH = 200
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/y
 

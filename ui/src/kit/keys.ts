@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const OFF = 'ackhook-keys-off'
@@ -16,8 +16,28 @@ export function turnKeys(on: boolean): void {
   else localStorage.setItem(OFF, '1')
 }
 
-/** Adds single-key shortcuts. They are ignored in fields and dialogs, with a modifier, or when turned off. */
-export function useKeys(commands: Readonly<Record<string, () => void>>): void {
+/** What keys do, as in `r: redrives`. */
+export type KeyLabels = Readonly<Record<string, string>>
+
+const labelsShown = signal<ReadonlyMap<object, KeyLabels>>(new Map())
+
+/** What the keys of the present page do. */
+export const keysHere: ReadonlySignal<KeyLabels> = computed(() =>
+  Object.assign({}, ...labelsShown.value.values()),
+)
+
+/**
+ * Adds single-key shortcuts. They are ignored in fields and dialogs, with a modifier, or when turned off. Those with a
+ * label are listed by `?`.
+ */
+export function useKeys(commands: Readonly<Record<string, () => void>>, labels: KeyLabels = {}): void {
+  useLayoutEffect(() => {
+    const owner = {}
+    labelsShown.value = new Map([...labelsShown.peek(), [owner, labels]])
+    return () => {
+      labelsShown.value = new Map([...labelsShown.peek()].filter(([one]) => one !== owner))
+    }
+  }, [JSON.stringify(labels)])
   // Updated during render: an effect would lag behind the rows by up to 100 ms.
   const latest = useRef(commands)
   latest.current = commands

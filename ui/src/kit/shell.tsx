@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ConfirmDialog } from './confirm.tsx'
-import { hrefOf, route } from './route.ts'
+import { useKeys } from './keys.ts'
+import { KeysButton, KeysHelp } from './keys-help.tsx'
+import { go, hrefOf, route } from './route.ts'
 import { Tasks } from './tasks.tsx'
 import { formatCount } from './text.ts'
 import { openTitle } from './title.ts'
@@ -38,6 +40,11 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
   useEffect(() => {
     document.title = title
   }, [title])
+  const numbered = places.slice(0, 9).map(({ path, label }, at) => [String(at + 1), path, label] as const)
+  useKeys(
+    Object.fromEntries(numbered.map(([key, path]) => [key, () => go([path])])),
+    Object.fromEntries(numbered.map(([key, , label]) => [key, `opens ${label}`])),
+  )
   return (
     <div class="shell">
       <a class="skip" href={`#${MAIN}`} onClick={skipTo(main)}>
@@ -60,7 +67,10 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
             ))}
           </ul>
         </nav>
-        <div class="side-foot">{foot}</div>
+        <div class="side-foot">
+          <KeysButton />
+          {foot}
+        </div>
       </header>
       <main id={MAIN} class="main" tabIndex={-1} ref={main}>
         {children}
@@ -69,6 +79,7 @@ export function Shell({ brand, places, tool, foot, children }: ShellProps) {
         <Tasks />
       </Toasts>
       <ConfirmDialog />
+      <KeysHelp />
     </div>
   )
 }

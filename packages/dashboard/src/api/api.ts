@@ -6,6 +6,7 @@ import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
 import { createReports } from './activity-reports.ts'
 import { Batches, parseBatch } from './batches.ts'
 import { type Change, changeLetters, parseChange } from './change-letters.ts'
+import { fieldsOf, parseFields } from './fields.ts'
 import { find } from './find.ts'
 import { changeHandling, parseHandling, readHandling } from './handling.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
@@ -57,6 +58,9 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
       postChange(c, parts, change),
     )
   }
+  api.post('/events/fields', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c =>
+    c.json(await fieldsOf(parts, parseFields(await readJson(c)))),
+  )
   addBatches(api, parts)
   api.get('/handling', async c => c.json(await readHandling(parts)))
   api.post('/handling', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c => {

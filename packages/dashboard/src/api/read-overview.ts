@@ -4,7 +4,7 @@ import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.t
 
 /** `GET api/overview` */
 export async function readOverview(
-  { inbox, activity, redact }: ResolvedDashboard,
+  { inbox, activity, redact, bodies }: ResolvedDashboard,
   role: Role,
 ): Promise<Overview> {
   const [{ waitingError: error, ...stats }, throughput, processes] = await Promise.all([
@@ -24,6 +24,7 @@ export async function readOverview(
     ...(processes !== undefined && { processes }),
     ...(activity !== undefined && { here: activity.view(redact) }),
     browsing: { states: states.filter(state => state !== 'dead'), filters },
+    bodies,
   }
 }
 

@@ -23,6 +23,8 @@ export interface Overview {
   /** Observations of this process. Absent in the standalone page. */
   readonly here?: Here
   readonly browsing: Browsing
+  /** Bodies are shown, and so are their fields in lists. */
+  readonly bodies: boolean
 }
 
 /** Span of time that figures cover. */
@@ -268,6 +270,19 @@ export interface LetterGroup {
   readonly reason: string
   /** Stack of an error of this group, redacted, if the inbox or this process has kept one. */
   readonly stack?: string
+}
+
+/** `POST api/events/fields`: one field of the bodies of waiting, running and dead events. */
+export interface FieldsRequest {
+  /** At most 200. */
+  readonly keys: readonly string[]
+  /** Name of a field of the event's data, or of the event: `conversation_id`. With dots for nested ones. */
+  readonly name: string
+}
+
+export interface FieldValues {
+  /** By key, redacted and shortened. Absent: the event has no such text, number or boolean, or bodies are hidden. */
+  readonly values: Readonly<Record<string, string>>
 }
 
 /**
