@@ -47,13 +47,13 @@ export async function keepScreenshot(page: Page, name: string): Promise<void> {
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 /** Scripts that run in the page. Strings, since the tests have no DOM types. */
 const RUN_AXE = `axe
-  .run(document)
+  .run(document, { rules: { 'target-size': { enabled: true } } })
   .then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html).join(' | ')))`
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', event =>
   console.error('policy ' + event.violatedDirective + ' ' + event.sample))`
 
-/** Fails with axe's findings on the current page: WCAG 2.2 AA and best practices. The context needs `bypassCSP`. */
+/** Fails with axe's findings on the current page: WCAG 2.2 AA with the sizes of targets, and best practices. The context needs `bypassCSP`. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(readFileSync(AXE, 'utf8'))
   const violations = await page.evaluate(RUN_AXE)

@@ -412,6 +412,26 @@ describe('a search', () => {
   })
 })
 
+describe('the field that a list shows', () => {
+  it("is that of the event's data or of the event, as redacted, and only if bodies are shown", async () => {
+    const letters = withLetters()
+    await letters.send('evt_1', 'a.b', { conversation_id: 'cnv_1', to: { phone: '+49 151' }, list: [1] })
+    await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(1))
+    const redact = (text: string) => text.replaceAll('+49', '[hidden]')
+    const key = (await letters.inbox.deadLetters.list())[0]?.key ?? ''
+    const shown = pagesOf({ receiver: letters.receiver, bodies: true, redact })
+    const ask = async (name: string, pages = shown) =>
+      await (await pages.post('api/events/fields', { keys: [key, 'unknown'], name })).json()
+    expect(await ask('conversation_id')).toEqual({ values: { [key]: 'cnv_1' } })
+    expect(await ask('to.phone')).toEqual({ values: { [key]: '[hidden] 151' } })
+    expect(await ask('id')).toEqual({ values: { [key]: 'evt_1' } })
+    for (const name of ['to', 'list', 'constructor', '__proto__.x'])
+      expect(await ask(name)).toEqual({ values: {} })
+    expect(await ask('conversation_id', pagesOf({ receiver: letters.receiver }))).toEqual({ values: {} })
+    expect(await ask('')).toMatchObject({ error: 'invalid' })
+  })
+})
+
 describe('filters of dead letters', () => {
   it.each(['order.*x', 'a*', ''])('refuse a type that is not a pattern, %j', async type => {
     const { call, post } = pagesOf({ receiver: withLetters().receiver })

@@ -112,23 +112,47 @@ describe('the overview', () => {
   })
 })
 
-describe('whether the queue grows', () => {
-  it('is shown with the events received and ended, and the last error of a pending event', async () => {
+describe('whether all is well', () => {
+  it('is told in one sentence with its cause, which leads to the letters of the type that fails', async () => {
     const letters = withLetters()
     letters.broken = false
-    let release = (): void => {}
-    letters.hold = new Promise(resolve => {
-      release = resolve
-    })
-    onTestFinished(() => release())
-    for (const id of ['evt_1', 'evt_2']) await letters.send(id)
-    const stats = await letters.inbox.stats()
-    letters.inbox.stats = () => ({ ...stats, waitingError: 'TypeError: <b>x</b> of the CRM' })
-    const at = await serve(letters, { redact: text => text.replace('the CRM', '[hidden]') })
-    const page = await open(at)
-    await page.getByText('In the last hour, 2 were received and 0 ended: the queue grew by 2.').waitFor()
-    await page.getByRole('img', { name: 'Pending or active, by minute: 2 now, 2 peak' }).waitFor()
-    await page.getByText('TypeError: <b>x</b> of [hidden]').waitFor()
+    for (let n = 0; n < 12; n++) await letters.send(`evt_well_${n}`, 'a.well')
+    await vi.waitFor(() => expect(letters.seen.filter(({ kind }) => kind === 'completed')).toHaveLength(12))
+    letters.broken = true
+    await dead(
+      letters,
+      Array.from({ length: 12 }, (_, n) => `evt_bad_${n}`),
+      'b.bad',
+    )
+    const page = await open(await serve(letters, { redact: text => text.replace('the CRM', '[hidden]') }))
+    const verdict = page.locator('.verdict')
+    await verdict.getByText(/^Failing: b\.bad/).waitFor()
+    await verdict.getByText('NonRetryableError: [hidden] refused').waitFor()
+    const figures = page.locator('.figures')
+    await figures.getByText('50 %').waitFor()
+    // Only what fails is red.
+    expect(await texts(page, '.figure.bad dt')).toEqual(['Dead letters', 'Attempts that failed'])
+    expect(await texts(page, 'td.wrong')).toEqual(['12 (100 %)'])
+    await page.getByRole('img', { name: 'Attempts: 12 handled, 12 failed, 24 received' }).waitFor()
+    await page.getByRole('link', { name: '24 h' }).click()
+    await vi.waitFor(() => expect(page.url()).toMatch(/window=24h$/))
+    await page.getByRole('img', { name: 'Attempts: 12 handled, 12 failed, 24 received' }).waitFor()
+    await verdict.getByRole('link', { name: 'Open the dead letters of b.bad' }).click()
+    await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(12))
+    await page.goBack()
+    await page.getByRole('link', { name: '12', exact: true }).click()
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  })
+
+  it('says why there are no figures, and shows the last hour instead', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const { activity: _, ...inbox } = letters.inbox
+    const cannotKeep = { ...inbox, cannotKeepActivity: 'this queue has no place for them' }
+    const page = await open(await serve(letters, { receiver: undefined, inbox: cannotKeep as Inbox }))
+    await page.getByText('No figures of shares and times: this queue has no place for them.').waitFor()
+    await page.getByRole('img', { name: /^Last hour: / }).waitFor()
+    expect(await page.getByRole('region', { name: 'Figures by type' }).count()).toBe(0)
   })
 })
 
@@ -493,6 +517,91 @@ describe('the box', () => {
     await page.getByRole('heading', { name: 'evt_dead' }).waitFor()
     expect(await box.count()).toBe(0)
   })
+})
+
+describe('the keys', () => {
+  it('are listed by ? on every page, and open the pages by number', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(await serve(letters))
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    const help = page.getByRole('dialog', { name: 'Keys on this page' })
+    const listed = async () => {
+      await page.keyboard.press('?')
+      const keys = await help.locator('kbd').allInnerTexts()
+      await page.keyboard.press('Escape')
+      return keys
+    }
+    expect((await listed()).sort()).toEqual(['/', '1', '2', '3', '4', '?'])
+    await page.keyboard.press('2')
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    expect(await listed()).toEqual(expect.arrayContaining(['j', 'k', 'Enter', 'r', '?']))
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'evt_1' }).waitFor()
+    await vi.waitFor(async () => expect(await page.title()).toBe('evt_1 · Dead letters · Ackhook dashboard'))
+    expect(await listed()).toEqual(expect.arrayContaining(['r', 'd', 'u']))
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Discard 1 letter?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('u')
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  })
+})
+
+describe('a list', () => {
+  it('shows a field of the payload before the id, which the user chooses', async () => {
+    const letters = withLetters()
+    for (const n of [1, 2])
+      await letters.send(`evt_${n}`, 'a.b', { conversation_id: `cnv_${n}`, to: { name: `Ada ${n}` } })
+    const at = await serve(letters, { bodies: true })
+    const page = await open(`${at}#/letters`)
+    await page.getByText('cnv_2').waitFor()
+    const heads = (await texts(page, 'thead th')).map(text => text.trim())
+    expect(heads.slice(1, 6)).toEqual(['Type', 'Last error', 'Attempts', 'conversation_id', 'Event'])
+    await page.getByLabel('Field shown').fill('to.name')
+    await page.getByLabel('Field shown').press('Enter')
+    await page.getByRole('cell', { name: 'Ada 1' }).waitFor()
+    const hidden = await open(`${await serve(letters)}#/letters`)
+    await hidden.getByRole('link', { name: 'evt_1' }).waitFor()
+    expect(await hidden.getByLabel('Field shown').count()).toBe(0)
+  })
+
+  it('has rows of two lines on a phone, the first above 300 pixels, and Back undoes a filter', async () => {
+    const letters = withLetters()
+    await dead(
+      letters,
+      Array.from({ length: 12 }, (_, n) => `evt_${n}`),
+    )
+    const context = await contextWith({ viewport: { width: 390, height: 844 } })
+    const page = await open(`${await serve(letters)}#/letters`, context)
+    await page.getByRole('link', { name: 'evt_11' }).waitFor()
+    const box = await page.locator('tr.row').first().boundingBox()
+    expect([(box?.y ?? 999) < 300, box?.height]).toEqual([true, 60])
+    await page.getByText('Filters', { exact: true }).click()
+    await page.getByLabel('Type', { exact: true }).fill('c.d')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await page.getByText('No dead letters match').waitFor()
+    await page.goBack()
+    await page.getByRole('link', { name: 'evt_11' }).waitFor()
+  })
+})
+
+it("a body's tree is searched, and its values and their paths are copied", async () => {
+  const letters = withLetters()
+  await letters.send('evt_1', 'a.b', { conversation_id: 'cnv_1', items: [{ sku: 'a-1' }, { sku: 'b-2' }] })
+  const context = await contextWith({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const page = await open(`${await serve(letters, { bodies: true })}#/letters`, context)
+  await page.getByRole('link', { name: 'evt_1' }).click()
+  const copied = () => page.evaluate('navigator.clipboard.readText()')
+  await page.getByLabel('Search in payload').fill('b-2')
+  await page.getByText('1 found').waitFor()
+  expect(await page.getByText('"a-1"').count()).toBe(0)
+  await page.getByRole('button', { name: 'sku' }).click()
+  await page.getByRole('button', { name: 'Copy path' }).click()
+  await vi.waitFor(async () => expect(await copied()).toBe('data.items[1].sku'))
+  await page.getByRole('button', { name: 'Copy value' }).click()
+  await vi.waitFor(async () => expect(await copied()).toBe('b-2'))
 })
 
 const HOSTILE = [

@@ -79,31 +79,36 @@ interface NodeProps {
 
 function Node({ member: { name, value: node }, path, depth, index, chosen, search }: NodeProps) {
   const text = name === undefined ? (index === undefined ? '' : String(index)) : visible(name, TURNING)
-  const label = text !== '' && (
-    <>
-      <button
-        type="button"
-        class={name === undefined ? 'node quiet' : 'node name'}
-        aria-pressed={chosen.value?.node === node}
-        title="Choose, to copy its value or its path"
-        onClick={event => {
-          // A click on a name does not fold its branch.
-          event.preventDefault()
-          chosen.value = { path, node }
-        }}
-      >
-        {text}
-      </button>
-      :{' '}
-    </>
-  )
+  const style = name === undefined ? 'node quiet' : 'node name'
+  const choose = () => {
+    chosen.value = { path, node }
+  }
   if (!('children' in node))
     return (
       <>
-        {label}
+        {text !== '' && (
+          <>
+            <button
+              type="button"
+              class={style}
+              aria-pressed={chosen.value?.node === node}
+              title="Choose, to copy its value or its path"
+              onClick={choose}
+            >
+              {text}
+            </button>
+            :{' '}
+          </>
+        )}
         <span class={node.kind}>{visible(node.text, TURNING)}</span>
       </>
     )
+  // A branch is chosen as it is folded or unfolded.
+  const label = text !== '' && (
+    <>
+      <span class={style}>{text}</span>:{' '}
+    </>
+  )
   const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']']
   if (node.children.length === 0)
     return (
@@ -115,7 +120,8 @@ function Node({ member: { name, value: node }, path, depth, index, chosen, searc
     )
   return (
     <details open={depth < OPEN_DEPTH || search !== undefined}>
-      <summary>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is interactive, also by keyboard. */}
+      <summary onClick={text === '' ? undefined : choose}>
         {label}
         {open} <span class="quiet">{node.children.length}</span> {close}
       </summary>
