@@ -567,6 +567,28 @@ describe('large dead letters', () => {
     expect(list).not.toHaveBeenCalled()
   })
 
+  it('can be listed by their age', async () => {
+    const letters = withLetters()
+    const { get } = pagesOf({ receiver: letters.receiver })
+    await dead(letters, ['evt_1'])
+    const [{ failedAt = 0 } = {}] = (await get<EventPage>('api/letters')).events
+    expect((await get<EventPage>(`api/letters?failedBy=${failedAt}`)).events).toHaveLength(1)
+    expect((await get<EventPage>(`api/letters?failedBy=${failedAt - 1}`)).events).toEqual([])
+    expect(await get<Problem>('api/events?state=pending&failedBy=1')).toMatchObject({ error: 'unsupported' })
+  })
+
+  it('have no body, and say so, if the inbox stores them sealed', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const [letter] = await letters.inbox.deadLetters.list()
+    const body = new TextEncoder().encode('\0acks\u0001of bytes')
+    const get = () => ({ ...letter!, body, reason: 'Sealed: ghijklmnopqrst' })
+    const inbox = { ...letters.inbox, deadLetters: { ...letters.inbox.deadLetters, get } }
+    const shown = await pagesOf({ inbox, bodies: true }).get<EventRow>(`api/letters/${letter?.key}`)
+    expect(shown).toMatchObject({ id: 'evt_1', sealed: true })
+    expect(shown).not.toHaveProperty('body')
+  })
+
   it('show the stack of an error from another realm', async () => {
     const secret = 'whsec_0123456789abcdef'
     const logger = { info() {}, warn() {}, error() {} }

@@ -86,7 +86,7 @@ interface LetterProps {
 }
 
 function Letter({ letter, actions }: LetterProps) {
-  const { id, type, namespace, attempts, receivedAt, failedAt = 0, reason = '', stack, body } = letter
+  const { id, type, namespace, attempts, receivedAt, failedAt = 0, reason = '', stack, body, sealed } = letter
   return (
     <>
       <div class="bar">
@@ -139,7 +139,12 @@ function Letter({ letter, actions }: LetterProps) {
       </section>
       <section class="stack" aria-labelledby="body">
         <h2 id="body">Body</h2>
-        {body === undefined ? (
+        {sealed === true ? (
+          <p class="quiet">
+            This letter is sealed, and this process has no key: body and error cannot be read or searched. The
+            dashboard that your app mounts with its sealed inbox shows them.
+          </p>
+        ) : body === undefined ? (
           <p class="quiet">Bodies are hidden. The option `bodies` shows them.</p>
         ) : (
           <JsonView text={body} />

@@ -145,10 +145,11 @@ async function letterOf(parts: ResolvedDashboard, key: string): Promise<EventRow
   const { id, type, namespace } = letter
   const redacted = (text: string) => parts.redact(text, { id, type, namespace })
   const stack = parts.activity?.stackOf(letter)
+  const row = toRow(letter, parts)
   return {
-    ...toRow(letter, parts),
+    ...row,
     ...(stack !== undefined && { stack: redacted(stack) }),
-    ...(parts.bodies && { body: redacted(new TextDecoder().decode(letter.body)) }),
+    ...(parts.bodies && row.sealed !== true && { body: redacted(new TextDecoder().decode(letter.body)) }),
   }
 }
 

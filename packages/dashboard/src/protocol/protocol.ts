@@ -239,7 +239,7 @@ export interface EventRow {
    * this process: inboxes keep no stacks.
    */
   readonly stack?: string
-  /** The body as text, redacted. Present in a whole letter only, unless bodies are hidden. */
+  /** The body as text, redacted. Present in a whole letter only, unless bodies are hidden or it is sealed. */
   readonly body?: string
 }
 
