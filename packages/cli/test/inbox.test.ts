@@ -497,14 +497,22 @@ test('redrive and discard accept either ids or --all', async () => {
 
 test('stats counts, for people and for programs', async () => {
   const { run } = await setUp('evt_1')
+  // A process writes its figures every two seconds.
+  await expect.poll(async () => (await run(['stats'])).out, { timeout: 20_000 }).toMatch(/^Failing/)
   expect((await run(['stats'])).out.split('\n')).toEqual([
+    expect.stringMatching(/^Failing: the last attempt at a\.b failed, within \d+ s\.$/),
+    expect.stringMatching(/^\w*Error: /),
     'pending    0',
     'active     0',
     'dead       1',
     'oldest     0 s',
-    'last hour  1 received, 0 handled, 1 dead-lettered: the queue stayed the same',
+    'last hour  1 accepted, 0 handled, 1 attempt failed (100%), 1 dead-lettered',
+    expect.stringMatching(/^lag {8}half within \d/),
+    expect.stringMatching(/^handlers {3}half within \d/),
   ])
   expect(JSON.parse((await run(['stats', '--json'])).out)).toMatchObject({
+    verdict: { state: 'failing_all', tone: 'bad' },
+    activity: { accepted: 1, failed: 1 },
     ...{ pending: 0, active: 0, dead: 1 },
     lastHour: { received: 1, handled: 0, deadLettered: 1 },
   })

@@ -17,9 +17,10 @@ import type { ChangeFlags, GroupsFlags, InboxFlags, ListFlags, PauseFlags, UiFla
 import { type IngestFlags, ingest } from './ingest.ts'
 import type { OpenInbox } from './open-inbox.ts'
 import { pause, resume } from './pause-and-resume.ts'
-import { groups, list, stats } from './read-commands.ts'
+import { groups, list } from './read-commands.ts'
 import { discard, forget, redrive } from './redrive-and-discard.ts'
 import { show } from './show.ts'
+import { stats } from './stats.ts'
 import { ui } from './ui.ts'
 import type { InboxParts } from './with-inbox.ts'
 

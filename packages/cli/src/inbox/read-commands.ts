@@ -1,12 +1,11 @@
 import type { DeadLetter, DeadLetterGroup, Inbox } from '@ackhook/core'
-import { type MinuteCount, printable, readGroups } from '@ackhook/core/spi'
+import { printable, readGroups } from '@ackhook/core/spi'
 import stringWidth from 'fast-string-width'
 import { EXIT } from '../command/exit-codes.ts'
-import { createPaint, shorten, table } from '../terminal/text.ts'
+import { shorten, table } from '../terminal/text.ts'
 import { matchesTarget } from './dead-letter-pages.ts'
 import { checkFilter, failedByOf, isFiltered } from './filter.ts'
-import type { GroupsFlags, InboxFlags, ListFlags } from './inbox-flags.ts'
-import { describePauses } from './pause-and-resume.ts'
+import type { GroupsFlags, ListFlags } from './inbox-flags.ts'
 import { timeOf, toJson } from './show.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
@@ -143,54 +142,4 @@ function groupToJson({ firstFailedAt, lastFailedAt, sample, ...group }: DeadLett
     lastFailedAt: timeOf(lastFailedAt),
     sample: shown,
   }
-}
-
-export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
-  const { terminal } = parts
-  return withInbox(flags, parts, async inbox => {
-    const [counts, minutes, paused = []] = await Promise.all([
-      inbox.stats(),
-      inbox.throughput?.(),
-      inbox.handling?.paused(),
-    ])
-    const lastHour = minutes && lastHourOf(minutes)
-    if (flags.json) {
-      terminal.out(JSON.stringify({ ...counts, ...(lastHour && { lastHour }) }))
-      return EXIT.ok
-    }
-    const { bad } = createPaint(terminal.colors)
-    const rows = [
-      ['pending', String(counts.pending)],
-      ['active', String(counts.active)],
-      ['dead', String(counts.dead)],
-      ['oldest', `${Math.round(counts.oldestPendingMs / 1000)} s`],
-      ...(paused.length > 0 ? [['paused', describePauses(paused)]] : []),
-      ...(lastHour === undefined ? [] : [['last hour', describe(lastHour)]]),
-      ...(counts.waitingError === undefined
-        ? []
-        : [['last error', shorten(printable(counts.waitingError), (terminal.columns ?? 1024) - 12)]]),
-    ]
-    for (const line of table(rows))
-      terminal.out(line.startsWith('dead') && counts.dead > 0 ? bad(line) : line)
-    return EXIT.ok
-  })
-}
-
-interface LastHour {
-  readonly received: number
-  readonly handled: number
-  readonly deadLettered: number
-}
-
-function lastHourOf(minutes: readonly MinuteCount[]): LastHour {
-  const sumOf = (name: keyof LastHour) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0)
-  return { received: sumOf('received'), handled: sumOf('handled'), deadLettered: sumOf('deadLettered') }
-}
-
-/** Compares arrivals with completions, to show whether the queue grew. */
-function describe({ received, handled, deadLettered }: LastHour): string {
-  const growth = received - handled - deadLettered
-  const verdict = growth > 0 ? `the queue grew by ${growth}` : `the queue shrank by ${-growth}`
-  const dead = deadLettered === 0 ? '' : `, ${deadLettered} dead-lettered`
-  return `${received} received, ${handled} handled${dead}: ${growth === 0 ? 'the queue stayed the same' : verdict}`
 }
