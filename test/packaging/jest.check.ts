@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { type NewUser, newUser } from './new-user.ts'
+import { runtimePrograms } from './runtime-programs.ts'
 
 const README = 'packages/testing/README.md'
 const COMMONJS = 'docs/getting-started/commonjs.md'
@@ -43,6 +44,23 @@ describe(COMMONJS, () => {
     write({ 'adapter.test.js': "test('the adapter loads', () => void require('@ackhook/express'))" })
     await user.follow(COMMONJS, 'jest-commonjs')
     expect(await user.run('npx jest 2>&1')).toMatch(/Tests: +2 passed, 2 total/)
+  })
+
+  it('makes Jest run it in the tree of pnpm', async () => {
+    user = await newUser(inject('registry'), [runtimePrograms()])
+    // A dependency of Jest has an install script, about which pnpm wants a decision.
+    const settings = "allowBuilds:\n  '@parcel/watcher': false\n"
+    write({ 'package.json': '{ "private": true }', 'pnpm-workspace.yaml': settings })
+    await user.run('pnpm add @ackhook/core @ackhook/testing')
+    write({
+      'webhooks.js': toCommonJs(ofReadme('webhooks.js')),
+      'webhooks.test.js': toCommonJs(ofReadme('webhooks.test.js')),
+    })
+    await user.follow(COMMONJS, 'jest-commonjs', block => ({
+      ...block,
+      text: block.text.replace('npm install --save-dev', 'pnpm add --save-dev'),
+    }))
+    expect(await user.run('pnpm exec jest 2>&1')).toMatch(/Tests: +1 passed, 1 total/)
   })
 
   it('makes ts-jest run it, and names working TypeScript settings', async () => {
