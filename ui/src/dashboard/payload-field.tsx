@@ -26,7 +26,7 @@ export function fieldColumns(bodies: boolean): readonly Column<{ readonly key: s
 }
 
 /** Shows the field of an event. Only rows in view ask for it, together. */
-export function FieldCell({ id }: { readonly id: string }) {
+function FieldCell({ id }: { readonly id: string }) {
   const name = fieldName.value
   useEffect(() => {
     if (name !== '' && !values.peek().has(id)) want(id)

@@ -12,7 +12,7 @@ import { listEvents, MAX_SCANNED } from './list-events.ts'
 
 export type Change = 'redrive' | 'discard'
 
-export const MAX_KEYS = 200
+const MAX_KEYS = 200
 /** Letters that an inbox changes in one step. */
 export const AT_ONCE = 100
 const KIND = { redrive: 'redriven', discard: 'discarded' } as const
