@@ -71,14 +71,14 @@ const SECTIONS = {
 
 /** Returns the menu for VitePress. A section that names a folder contains all of its pages. */
 export function sidebar(titleOf, filesOf) {
-  return Object.entries(SECTIONS).map(([text, pages], index) => ({
-    text,
-    collapsed: index > 4,
-    items: (typeof pages === 'string' ? pagesOf(pages, filesOf) : pages).map(page => ({
+  return Object.entries(SECTIONS).map(([text, pages], index) => {
+    const items = (typeof pages === 'string' ? pagesOf(pages, filesOf) : pages).map(page => ({
       text: titleOf(page),
       link: addressOf(page),
-    })),
-  }))
+    }))
+    // With a link, a section's title is no button: one that can be collapsed would have a button within a button.
+    return { text, items, link: items[0]?.link, ...(index > 4 && { collapsed: true }) }
+  })
 }
 
 /** Returns the site's URL for a file in `docs`. */

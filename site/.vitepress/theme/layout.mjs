@@ -12,7 +12,8 @@ export const Layout = defineComponent({
     const { theme, page } = useData()
     return () =>
       h(DefaultTheme.Layout, null, {
-        'layout-top': () => (theme.value.released ? undefined : h(Unreleased)),
+        // Shown at the top. In the document, the link that skips to the content must come first.
+        'layout-bottom': () => (theme.value.released ? undefined : h(Unreleased)),
         'doc-before': () => [
           /^(internals\/|api\/|index\.md)/.test(page.value.relativePath) ? undefined : h(CopyPage),
           frameworkOf(page.value.relativePath) === undefined ? undefined : h(Frameworks),
