@@ -34,7 +34,8 @@ export function createParts(
   const seed = seedOf(asked, storage)
   const targets = new Targets(asked.allowTargets, asked.httpsOnly)
   const { health, overlapMs, rules, concurrency, retention } = asked
-  refuseTarget(asked, targets)
+  refuseTarget('to', asked.to, targets)
+  refuseTarget('dashboard', asked.dashboard, targets)
   const endpoints = new Endpoints({ storage, clock, targets, health, overlapMs, secret: asked.secret })
   const secret = setEndpoint(asked, endpoints)
   // The secret may come from a data file. A reset must restore it.
@@ -71,14 +72,14 @@ export function createParts(
     () => clock.now(),
     batch => feed.publish('batch', batch),
   )
-  const more = { feed, waiters, housekeeping, batches, changed }
+  const more = { feed, waiters, housekeeping, batches, targets, changed }
   const parts = { ...shared, options, version, seed, intake, engine, ...more }
   return { parts, secret }
 }
 
-function refuseTarget({ to }: ResolvedEmulator, targets: Targets): void {
-  const refusal = to === undefined ? undefined : targets.refusal(to)
-  if (refusal !== undefined) throw new ConfigurationError('to', refusal)
+function refuseTarget(option: string, url: string | undefined, targets: Targets): void {
+  const refusal = url === undefined ? undefined : targets.refusal(url)
+  if (refusal !== undefined) throw new ConfigurationError(option, refusal)
 }
 
 function engineEvents(

@@ -20,6 +20,7 @@ export type {
   WaitResult,
   WorkspaceView,
 } from './api/emulator-api.ts'
+export type { ReceiverObservation, ReceiverView } from './api/receiver-view.ts'
 export type { EndpointView, HealthView } from './endpoints/endpoint-view.ts'
 export { EmulatorError, type EmulatorErrorCode } from './errors/emulator-error.ts'
 export type { MessageView } from './messages/message-view.ts'

@@ -76,6 +76,10 @@ describe('events and deliveries', () => {
     const { body: fields } = await http.post('/deliveries/fields', { ids: [id], name: 'conversation_id' })
     expect(fields).toEqual({ values: { [id]: 'cnv_1' } })
     expect((await http.post('/deliveries/fields', { ids: 'all', name: 'x' })).status).toBe(400)
+    expect((await http.get(`/deliveries/${id}/receiver`)).body).toMatchObject({
+      dashboard: null,
+      error: null,
+    })
     await emulator.wait()
   })
 

@@ -43,7 +43,7 @@ export function deliveryColumns(field: string): readonly Column<DeliveryView>[] 
     {
       key: 'order',
       label: 'No. / arrival',
-      width: '6.25rem',
+      width: '7rem',
       numeric: true,
       cell: ({ seq, arrival }) => `${seq} / ${arrival ?? '–'}`,
     },

@@ -18,6 +18,7 @@ import { emulatorNow } from './emulator-clock.ts'
 import { useNotices } from './live.ts'
 import { replay, replayElsewhere } from './replay.ts'
 import { STATES, wordsOf } from './states.ts'
+import { Waterfall } from './waterfall.tsx'
 
 export function DeliveryPage({ id }: { readonly id: string }) {
   const path = `deliveries/${encodeURIComponent(id)}`
@@ -48,6 +49,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           <Actions delivery={data} path={path} />
           <Facts delivery={data} />
           <Share delivery={data} path={path} />
+          <Waterfall delivery={data} />
           <Timeline delivery={data} />
           <Body delivery={data} path={path} />
         </>

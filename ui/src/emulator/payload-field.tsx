@@ -43,7 +43,7 @@ export function FieldChoice() {
       <input
         type="search"
         name="field"
-        size={11}
+        size={13}
         placeholder="none"
         value={fieldName.value}
         onChange={event => choose(event.currentTarget.value.trim())}

@@ -41,6 +41,8 @@ interface StartFlags extends SecretFlags, SentContractFlags, InsecureFlags {
   readonly seed?: number
   readonly allowTarget?: readonly string[]
   readonly allowHost?: readonly string[]
+  readonly dashboard?: string
+  readonly traceUrl?: string
   readonly httpsOnly?: boolean
   readonly attempts?: number
   readonly timeout?: Duration
@@ -75,6 +77,8 @@ export const START: Verb<never> = {
       'another host that deliveries may go to, such as app in Compose',
       collect,
     ),
+    option('--dashboard <url>', "address of the receiver's dashboard, for its view of each event", parseUrl),
+    option('--trace-url <url>', 'address of a trace, with {traceId}'),
     option('--https-only', 'refuse receivers without TLS, as the platform does'),
     option(
       '--data <file>',
@@ -121,12 +125,12 @@ async function start(_: readonly string[], flags: StartFlags, terminal: Terminal
 }
 
 function optionsOf(flags: StartFlags, secret: NamedSecret | undefined, terminal: Terminal): EmulatorOptions {
-  const { port, host, to, data, seed, allowTarget, allowHost, httpsOnly, fault } = flags
+  const { port, host, to, data, seed, allowTarget, allowHost, httpsOnly, fault, dashboard, traceUrl } = flags
   const { attempts, timeout, minDelay, maxDelay, insecure } = flags
   const token = terminal.env['ACKHOOK_EMULATOR_TOKEN']
   const delivery = { attempts, timeout, minDelay, maxDelay, insecure, ...contractOf(flags) }
   return given({
-    ...{ port, host, to, seed, httpsOnly, faults: fault },
+    ...{ port, host, to, seed, httpsOnly, faults: fault, dashboard, traceUrl },
     token: token === '' ? undefined : token,
     data: data === undefined ? undefined : resolve(terminal.cwd, data),
     allowTargets: allowTarget,
@@ -162,6 +166,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/allowTargets/g, '--allow-target'],
   [/allowedHosts/g, '--allow-host'],
   [/\bhttpsOnly\b/g, '--https-only'],
+  [/\btraceUrl\b/g, '--trace-url'],
   [/the option token\b/g, 'a token in ACKHOOK_EMULATOR_TOKEN'],
   [/minDelay/g, '--min-delay'],
   [/maxDelay/g, '--max-delay'],

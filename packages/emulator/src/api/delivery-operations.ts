@@ -1,3 +1,4 @@
+import { nextAttemptAt } from '@ackhook/testing/spi'
 import { EmulatorError, invalid } from '../errors/emulator-error.ts'
 import { memberOf } from '../events/replace-members.ts'
 import { readAll } from '../lib/read-fields.ts'
@@ -28,6 +29,7 @@ import {
 import type { BulkResult, EmulatorApi, FailureGroup } from './emulator-api.ts'
 import type { Parts } from './parts.ts'
 import { readPage, readSelection } from './read-selection.ts'
+import { askDashboard, type ReceiverView } from './receiver-view.ts'
 import { toReplay } from './replay.ts'
 
 /** Reads the log, and repeats or discards deliveries. */
@@ -41,6 +43,7 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   readonly deliveries: EmulatorApi['deliveries'] = {
     list: async (filter = {}, page = {}) => this.#list(filter, page),
     get: async id => this.#detail(id),
+    receiver: async id => this.#receiver(id),
     groups: async (filter = {}) => this.#groups(filter),
     fields: async options => this.#fields(options),
     body: async id => this.#parts.storage.deliveries.bodyOf(this.#require(id).seq),
@@ -121,7 +124,33 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   #detail(id: string): DeliveryDetail {
     const { deliveries } = this.#parts.storage
     const row = this.#require(id)
-    return toDeliveryDetail(row, deliveries.bodyOf(row.seq), deliveries.attemptsOf(row.seq))
+    const planned = row.state === 'pending' ? this.#planned(row) : []
+    return toDeliveryDetail(row, deliveries.bodyOf(row.seq), deliveries.attemptsOf(row.seq), planned)
+  }
+
+  /** Plans the next attempts as if each failed at once, without a random part. */
+  #planned({ next_at, attempts, started_at }: DeliveryRow): readonly number[] {
+    const { rules } = this.#parts.options
+    const times: number[] = []
+    for (let at = next_at ?? undefined; at !== undefined && times.length < MAX_PLANNED; ) {
+      times.push(at)
+      const failed = { number: attempts + times.length, now: at, startedAt: started_at ?? times[0] ?? at }
+      at = nextAttemptAt(failed, () => 0.5, rules)
+    }
+    return times.map(Math.round)
+  }
+
+  async #receiver(id: string): Promise<ReceiverView> {
+    const { event_id } = this.#require(id)
+    const { targets } = this.#parts
+    const { dashboard = null, traceUrl = null } = this.#parts.options
+    const none = { dashboard, traceUrl, href: null, state: null, observations: [], error: null }
+    if (dashboard === null) return none
+    try {
+      return { ...none, ...(await askDashboard(dashboard, event_id, targets.lookup)) }
+    } catch (error) {
+      return { ...none, error: `${dashboard}: ${error instanceof Error ? error.message : String(error)}` }
+    }
   }
 
   #request(id: string): SavedRequest {
@@ -244,6 +273,8 @@ export class DeliveryOperations implements Pick<EmulatorApi, 'deliveries'> {
   }
 }
 
+/** Next attempts that are planned. */
+const MAX_PLANNED = 20
 /** Groups that a call returns. */
 const MAX_GROUPS = 100
 /** Parts of the time in a group's spark. */

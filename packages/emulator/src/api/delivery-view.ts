@@ -93,6 +93,8 @@ export interface DeliveryDetail extends DeliveryView {
   /** The exact event. */
   readonly body: BytesView
   readonly log: readonly AttemptView[]
+  /** When its next attempts start if each fails at once, at most twenty: the first is certain, the others are estimates. */
+  readonly planned: readonly string[]
 }
 
 /** The exact last request of a delivery, in the format of `ackhook listen --save`. */
@@ -153,8 +155,14 @@ export function toDeliveryDetail(
   row: DeliveryRow,
   body: Uint8Array,
   attempts: readonly AttemptRow[],
+  planned: readonly number[],
 ): DeliveryDetail {
-  return { ...toDeliveryView(row), body: toBytesView(body), log: attempts.map(toAttemptView) }
+  return {
+    ...toDeliveryView(row),
+    body: toBytesView(body),
+    log: attempts.map(toAttemptView),
+    planned: planned.map(toInstant),
+  }
 }
 
 function toAttemptView(row: AttemptRow): AttemptView {

@@ -24,6 +24,7 @@ import type {
 } from '../shapes/requests.ts'
 import type { SettingView } from '../shapes/settings.ts'
 import type { DeliveryDetail, DeliveryView, SavedRequest } from './delivery-view.ts'
+import type { ReceiverView } from './receiver-view.ts'
 
 /** Result for one event. */
 export interface SentEvent {
@@ -160,6 +161,8 @@ export interface EmulatorApi {
       page?: PageOptions,
     ): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }>
     get(id: string): Promise<DeliveryDetail>
+    /** Asks the receiver's dashboard for its view of the event, if the option `dashboard` is set. */
+    receiver(id: string): Promise<ReceiverView>
     /** Groups undelivered deliveries by type and last reply: the hundred largest groups. */
     groups(
       filter?: Omit<DeliverySelection, 'state'>,

@@ -9,6 +9,7 @@ import type { Endpoints } from '../endpoints/endpoints.ts'
 import type { ChangeFeed } from '../feed/change-feed.ts'
 import type { Waiters } from '../feed/waiters.ts'
 import type { ResolvedEmulator } from '../options/emulator-options.ts'
+import type { Targets } from '../security/targets.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Parts that the operations share. */
@@ -27,6 +28,7 @@ export interface Parts {
   readonly waiters: Waiters
   readonly housekeeping: Housekeeping
   readonly batches: Batches
+  readonly targets: Targets
   /** Announces that a delivery has been added or changed. */
   changed(seq: number): void
 }

@@ -124,6 +124,7 @@ const CALLS: Readonly<Record<RouteName, (api: EmulatorApi, call: Call) => Promis
   'POST /deliveries/replay': ({ deliveries }, { body }) => deliveries.replayMatching(body),
   'POST /deliveries/discard': ({ deliveries }, { body }) => deliveries.discardMatching(body),
   'GET /deliveries/{id}': ({ deliveries }, { param }) => deliveries.get(param),
+  'GET /deliveries/{id}/receiver': ({ deliveries }, { param }) => deliveries.receiver(param),
   'GET /deliveries/{id}/request': ({ deliveries }, { param }) => deliveries.request(param),
   'POST /deliveries/{id}/replay': ({ deliveries }, { param, body }) => deliveries.replay(param, body),
   'POST /deliveries/{id}/retry': ({ deliveries }, { param }) => deliveries.retryNow(param),

@@ -90,6 +90,13 @@ export interface EmulatorOptions {
         readonly body?: Readonly<Record<string, unknown>> | undefined
       }
     | undefined
+  /**
+   * Address of the receiver's dashboard, such as `'http://localhost:3000/webhooks-dashboard/'`, whose view of an event the
+   * page shows beside the attempts. It must let this machine read, and be at an address that events may be sent to.
+   */
+  readonly dashboard?: string | undefined
+  /** Address of a trace, with `{traceId}`: `'http://localhost:16686/trace/{traceId}'`. */
+  readonly traceUrl?: string | undefined
   /** Folder with the page to serve at `/`. Default: this package's page, if it is built. */
   readonly page?: string | undefined
   /** Logger for warnings and errors. Default: none. */
@@ -121,6 +128,8 @@ export interface ResolvedEmulator {
     readonly undelivered: number
   }
   readonly messageReply: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+  readonly dashboard: string | undefined
+  readonly traceUrl: string | undefined
   readonly page: string | undefined
   readonly logger: Logger | undefined
 }
@@ -135,6 +144,8 @@ const NAMES = [
     'health',
     'retention',
     'messageReply',
+    'dashboard',
+    'traceUrl',
     'page',
     'logger',
   ],
@@ -176,6 +187,8 @@ export function resolveEmulator(options: EmulatorOptions): ResolvedEmulator {
     health: healthOption(options.health),
     retention: retentionOption(options.retention),
     messageReply: messageReplyOption(options.messageReply),
+    dashboard: textOption('dashboard', options.dashboard),
+    traceUrl: traceUrlOption(options.traceUrl),
     page: textOption('page', options.page),
     logger: loggerOption(options.logger),
   }
@@ -226,6 +239,12 @@ function hostOption(host: string | undefined, token: string | undefined): string
 function textOption(option: string, value: string | undefined): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new ConfigurationError(option, 'must be a non-empty string')
+}
+
+function traceUrlOption(value: string | undefined): string | undefined {
+  const url = textOption('traceUrl', value)
+  if (url === undefined || (/^https?:\/\//.test(url) && url.includes('{traceId}'))) return url
+  throw new ConfigurationError('traceUrl', 'must be an http or https address that contains {traceId}')
 }
 
 function secretOption(value: string | undefined): string | undefined {

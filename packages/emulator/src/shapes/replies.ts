@@ -142,7 +142,12 @@ export const REPLIES: Readonly<Record<string, Schema>> = {
   }),
   Bytes: object({ text, base64: { ...orNull(text), description: 'Only if the bytes are not UTF-8' } }),
   Delivery: object(delivery),
-  DeliveryDetail: object({ ...delivery, body: ref('Bytes'), log: listOf(ref('Attempt')) }),
+  DeliveryDetail: object({
+    ...delivery,
+    body: ref('Bytes'),
+    log: listOf(ref('Attempt')),
+    planned: listOf(instant),
+  }),
   Attempt: attempt,
   DeliveryPage: object({ deliveries: listOf(ref('Delivery')), next: orNull(text) }),
   EventPage: object({
@@ -179,6 +184,16 @@ export const REPLIES: Readonly<Record<string, Schema>> = {
   SentEvent: object({ id: text, deliveries: listOf(ref('Delivery')) }),
   SentEvents: object({ events: listOf(ref('SentEvent')) }),
   BulkResult: object({ matched: integer, done: integer, next: orNull(text), batch: orNull(text) }),
+  Receiver: object({
+    dashboard: orNull(text),
+    traceUrl: orNull(text),
+    href: orNull(text),
+    state: orNull(text),
+    observations: listOf(
+      object({ at: instant, kind: text, attempt: orNull(integer), durationMs: orNull(number) }),
+    ),
+    error: orNull(text),
+  }),
   SavedRequest: savedRequest,
   Health: object(health),
   Endpoint: endpoint,

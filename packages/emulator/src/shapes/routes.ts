@@ -122,6 +122,11 @@ const TABLE = {
     reply: 'DeliveryDetail',
     refusals: [404],
   },
+  'GET /deliveries/{id}/receiver': {
+    summary: "Returns what the receiver's dashboard says of a delivery's event, if its address is set",
+    reply: 'Receiver',
+    refusals: [404],
+  },
   'GET /deliveries/{id}/request': {
     summary: "Returns a delivery's exact last request, as a file for ackhook verify",
     reply: 'SavedRequest',
