@@ -21,11 +21,11 @@ it('an event is sent from the page, refused, tried again and acknowledged, and t
   await page.getByText(/^Sent evt_/).waitFor()
   await page.getByRole('link', { name: 'Deliveries' }).first().click()
   await page.locator('tr.row a').click()
-  await page.getByText('401 unauthorized').waitFor()
+  await page.getByText('401 unauthorized').first().waitFor()
   await page.getByText('Most often the two sides have different secrets').waitFor()
   app.status = undefined
   await button('Try now').click()
-  await page.getByText('202 accepted').waitFor()
+  await page.getByText('202 accepted').first().waitFor()
   await vi.waitFor(() => expect(handled).toHaveLength(1))
 
   await page.goto(`${emulator.url}/#/endpoint`)

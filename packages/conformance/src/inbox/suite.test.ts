@@ -15,6 +15,7 @@ const EVERYTHING = {
   drops: true,
   groups: true,
   lookup: true,
+  erases: true,
   activity: true,
   pauses: true,
   pausesTypes: true,
@@ -52,7 +53,14 @@ describe('the inbox suite', () => {
 })
 
 describe('memoryInbox', () => {
-  const capabilities = { ...EVERYTHING, survives: false, shared: false, many: false, drops: false }
+  const capabilities = {
+    ...EVERYTHING,
+    survives: false,
+    shared: false,
+    many: false,
+    drops: false,
+    erases: false,
+  }
   const openSmall = (bytes: number) => ({
     createInbox() {
       const inbox = memoryInbox()
