@@ -57,11 +57,11 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@photostructure/sqlite', '@ackhook/testing'],
     },
-    // Chosen by name, where node:sqlite is too old.
+    // Chosen by name, where node:sqlite is too old; and the dashboard that its tests show a receiver with.
     'packages/emulator': {
       entry: packageTests,
       project: packageSources,
-      ignoreDependencies: ['@photostructure/sqlite'],
+      ignoreDependencies: ['@photostructure/sqlite', '@ackhook/dashboard'],
     },
     // The peers that the tests under test/ run them with.
     'packages/hono': {
@@ -84,6 +84,7 @@ const config: KnipConfig = {
       ignoreDependencies: [
         '@ackhook/bullmq',
         '@ackhook/contract',
+        '@ackhook/mcp',
         '@ackhook/sql',
         '@ackhook/sqlite',
         '@photostructure/sqlite',

@@ -1,3 +1,4 @@
+/** What a finding is about. */
 export type DriftKind =
   | 'new-type'
   | 'new-field'

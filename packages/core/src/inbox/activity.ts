@@ -46,6 +46,7 @@ export interface ActivitySource {
   end(): Promise<void>
 }
 
+/** Most bytes that the counts of a slot may take as JSON. */
 export const MAX_SLOT_BYTES = 65_536
 
 /** A span of time for which figures are kept. */

@@ -64,6 +64,7 @@ export type VerdictState =
   | 'idle'
   | 'fine'
 
+/** Whether all is well, in one sentence. */
 export interface Verdict {
   readonly state: VerdictState
   readonly tone: 'good' | 'wait' | 'bad' | 'idle'

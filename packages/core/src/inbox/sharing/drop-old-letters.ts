@@ -12,6 +12,7 @@ const PASSES = 100
 const MIN_REST_MS = 1000
 const MAX_REST_MS = 3_600_000
 
+/** What dropping old dead letters needs of the policy. */
 export type DropPolicy = Pick<ProcessingPolicy, 'deadLetterRetentionMs' | 'clock' | 'observe' | 'logger'>
 
 /**
