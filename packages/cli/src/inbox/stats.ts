@@ -13,16 +13,15 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
   return withInbox(flags, parts, async inbox => {
     const [report, read] = await Promise.all([
       readActivity({ inbox }, '1h'),
-      // An inbox that is down fails the command, once the verdict is printed.
+      // An inbox that cannot be read fails the command: its error says more than a verdict.
       Promise.allSettled([inbox.stats(), inbox.throughput?.(), inbox.handling?.paused()]),
     ])
-    const { verdict, figures } = report
-    if (!flags.json) for (const line of linesOf(report, terminal.columns, terminal.colors)) terminal.out(line)
     const [counts, minutes, paused = []] = read.map(resultOf) as [
       InboxStats,
       readonly MinuteCount[] | undefined,
       Parameters<typeof describePauses>[0] | undefined,
     ]
+    const { verdict, figures } = report
     if (flags.json) {
       const lastHour = minutes && lastHourOf(minutes)
       const activity = figures?.total
@@ -31,6 +30,7 @@ export function stats(flags: InboxFlags, parts: InboxParts): Promise<number> {
       )
       return EXIT.ok
     }
+    for (const line of linesOf(report, terminal.columns, terminal.colors)) terminal.out(line)
     const { bad } = createPaint(terminal.colors)
     const rows = [
       ['pending', String(counts.pending)],
