@@ -56,6 +56,7 @@ function exampleOf(specifier: string, name: string): string {
 
 /** Code that examples omit because readers have it: imports first, then declarations from the surrounding program. */
 const AROUND: Readonly<Record<string, string>> = {
+  writeFileSync: "import { writeFileSync } from 'node:fs'",
   createServer: "import { createServer } from 'node:http'",
   express: "import express from 'express'",
   Redis: "import { Redis } from 'ioredis'",

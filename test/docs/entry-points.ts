@@ -68,6 +68,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'GroupCount',
     'isFromSender',
     'isProven',
+    'isSealed',
     'KNOWN_TYPES',
     'LeaseTime',
     'MAX_LOOKUPS_WHEN_FULL',

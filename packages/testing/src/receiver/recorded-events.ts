@@ -8,6 +8,7 @@ import { ConfigurationError, type WebhookEvent } from '@ackhook/core'
  * `ConfigurationError` that names the file.
  *
  * @example
+ * const app = testReceiver(hooks, { secret })
  * for (const event of recordedEvents('recorded')) await app.deliverEvent(event)
  */
 export function recordedEvents(path: string): readonly WebhookEvent<string, object>[] {
