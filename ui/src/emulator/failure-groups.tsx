@@ -33,7 +33,10 @@ export function FailureGroups({ change }: FailureGroupsProps) {
   const isAll = showsAll.value || groups.length <= FEW + 1
   return (
     <>
-      <ul class="cards" aria-label="What failed">
+      <h2 id="what-failed" class="visually-hidden">
+        What failed
+      </h2>
+      <ul class="cards" aria-labelledby="what-failed">
         {groups.slice(0, isAll ? groups.length : FEW).map(group => (
           <li key={`${group.type} ${group.reply}`}>
             <Card group={group} change={change} />
