@@ -15,6 +15,7 @@ async function start(options: EmulatorOptions = {}): Promise<EmulatedApp> {
 }
 
 const rows = (page: Page) => page.locator('tr.row')
+const attempts = (page: Page) => page.getByRole('region', { name: 'Attempts' })
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
 describe('the list of deliveries', () => {
@@ -93,7 +94,7 @@ describe('the list of deliveries', () => {
     await page.getByRole('heading', { name: 'Replay evt_2?' }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByText('Replay of').waitFor()
-    await page.getByText('200 duplicate').waitFor()
+    await attempts(page).getByText('200 duplicate').waitFor()
     expect(handled).toEqual(['evt_1', 'evt_2'])
   })
 
@@ -320,12 +321,12 @@ describe('a delivery', () => {
     app.status = 401
     const sent = await app.emulator.api.send('conversation.resolved')
     const page = await open(`${app.emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
-    await page.getByText('401 unauthorized').waitFor()
+    await attempts(page).getByText('401 unauthorized').waitFor()
     await page.getByText('Most often the two sides have different secrets').waitFor()
     await page.getByText(/^Attempt 2 in \d+ s$/).waitFor()
     app.status = undefined
     await button(page, 'Try now').click()
-    await page.getByText('202 accepted').waitFor()
+    await attempts(page).getByText('202 accepted').waitFor()
     await page.getByText('Reply and request').last().click()
     await page
       .getByText(/x-service-signature: t=\d+,v1=/i)
@@ -372,7 +373,7 @@ describe('a delivery', () => {
     await text.fill((await text.inputValue()).replace('"ai"', '"human"'))
     await button(page, 'Send the edited event').click()
     await page.getByText('"human"').first().waitFor()
-    await page.getByText('202 accepted').waitFor()
+    await attempts(page).getByText('202 accepted').waitFor()
     expect(handled).toHaveLength(2)
     expect(handled[1]).not.toBe('evt_old')
   })
