@@ -29,7 +29,7 @@ export function Dashboard() {
       {data !== undefined && <PauseNote overview={data} onChanged={overview.reload} />}
       <Batches role={data?.role} />
       {data !== undefined || overview.error.value === undefined ? (
-        <Page data={data} reload={overview.reload} />
+        <Page data={data} told={overview.error.value} reload={overview.reload} />
       ) : (
         <h1 class="visually-hidden">Dashboard</h1>
       )}
@@ -50,8 +50,15 @@ function placesOf(data: Overview | undefined): readonly Place[] {
   ]
 }
 
+interface PageParts {
+  readonly data: Overview | undefined
+  /** The failure that stands above the page. */
+  readonly told: Error | undefined
+  readonly reload: () => void
+}
+
 /** Shows the current page. Dead letters load in parallel with the overview, because every inbox has them. */
-function Page({ data, reload }: { readonly data: Overview | undefined; readonly reload: () => void }) {
+function Page({ data, told, reload }: PageParts) {
   const [place = 'overview', key] = route.value.parts
   if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
   if (data === undefined) return <Loading />
@@ -59,5 +66,5 @@ function Page({ data, reload }: { readonly data: Overview | undefined; readonly 
     return <LetterPage key={key} letterKey={key} role={data.role} />
   const state = data.browsing.states.find(one => one === place)
   if (state !== undefined) return <EventsPage key={state} state={state} overview={data} />
-  return <OverviewPage data={data} reload={reload} />
+  return <OverviewPage data={data} told={told} reload={reload} />
 }

@@ -19,8 +19,15 @@ import { Processes, Refusals } from './process-panels.tsx'
 
 const EVERY_MS = 4000
 
+interface OverviewParts {
+  readonly data: Overview
+  /** A failure that the page says already. */
+  readonly told: Error | undefined
+  readonly reload: () => void
+}
+
 /** Whether all is well now, and what happened in the last hour, day or week. */
-export function OverviewPage({ data, reload }: { readonly data: Overview; readonly reload: () => void }) {
+export function OverviewPage({ data, told, reload }: OverviewParts) {
   const { stats, throughput, processes, here, browsing } = data
   const activity = useResource(
     signal => call<ActivityReport>('api/activity', { query: { window: windowHere() }, signal }),
@@ -28,6 +35,7 @@ export function OverviewPage({ data, reload }: { readonly data: Overview; readon
   )
   const report = activity.data.value
   const figures = report?.figures
+  const error = told === undefined ? activity.error.value : undefined
   return (
     <>
       <div class="bar">
@@ -35,7 +43,7 @@ export function OverviewPage({ data, reload }: { readonly data: Overview; readon
         <WindowTabs />
         <PauseButton overview={data} onChanged={reload} />
       </div>
-      <Failure error={activity.error.value} retry={activity.reload} isStale={report !== undefined} />
+      <Failure error={error} retry={activity.reload} isStale={report !== undefined} />
       <Verdict verdict={report?.verdict} states={browsing.states} />
       <Figures stats={stats} report={report} states={browsing.states} />
       {report?.cannotKeep !== undefined && (
