@@ -74,6 +74,18 @@ it('what never arrives, changes or rotates is named, and what is missing is repa
   await vi.waitFor(() => expect(handled).toContain('evt_rotated'))
   expect(log.join('\n')).toMatch(/Secret 2 of 2 matched a delivery for the first time/)
 
+  // Retries keep the first t: no reply arrives, so that they go on until t is older than the tolerance.
+  await api.faults.set({ frozenTimestamp: true, lostReply: true })
+  for (let n = 0; n < 3; n++) await send(`evt_frozen_${n}`)
+  await api.clock.advance('30m')
+  await api.faults.set({})
+  const outdated = seen.flatMap(one => (one.kind === 'rejected' ? [`${one.code}: ${one.detail}`] : []))
+  expect(outdated.join('\n')).toMatch(/timestamp_too_old: .*it is the t of a first attempt/)
+  expect(log.join('\n')).toContain(
+    'If the sender does not renew t when it retries, set tolerance to its whole',
+  )
+  expect(log.join('\n')).not.toContain("check this machine's clock")
+
   // The platform goes dark: one comparison finds and handles what was lost.
   await api.faults.set({ dark: true })
   for (let n = 0; n < 20; n++) await send(`evt_lost_${n}`)
@@ -87,8 +99,8 @@ it('what never arrives, changes or rotates is named, and what is missing is repa
   onTestFinished(() => repairs.close())
   const { missed } = await repairs.run()
   expect(missed).toBe(20)
-  await vi.waitFor(() => expect(handled).toHaveLength(22))
-  expect(new Set(handled).size).toBe(22)
+  await vi.waitFor(() => expect(handled).toHaveLength(25))
+  expect(new Set(handled).size).toBe(25)
   expect(log.join('\n')).toContain('A webhook was lost')
 
   // No body can be read on the disk.
