@@ -32,11 +32,11 @@ export function FailureGroups({ change }: FailureGroupsProps) {
   if (groups.length === 0) return null
   const isAll = showsAll.value || groups.length <= FEW + 1
   return (
-    <>
+    <section class="stack tight" aria-labelledby="what-failed">
       <h2 id="what-failed" class="visually-hidden">
         What failed
       </h2>
-      <ul class="cards" aria-labelledby="what-failed">
+      <ul class="cards">
         {groups.slice(0, isAll ? groups.length : FEW).map(group => (
           <li key={`${group.type} ${group.reply}`}>
             <Card group={group} change={change} />
@@ -50,7 +50,7 @@ export function FailureGroups({ change }: FailureGroupsProps) {
           </button>
         </div>
       )}
-    </>
+    </section>
   )
 }
 
