@@ -435,7 +435,7 @@ it('events are sent from a form, with their guesses marked and faults set', asyn
   await page.getByText('has not published this type').waitFor()
   await page.getByLabel('How many').fill('3')
   await button(page, 'Send').last().click()
-  await page.getByText('Sent 3 events.').waitFor()
+  await page.getByText('Sent 3 events: 3 acknowledged.').waitFor()
   await page.getByRole('link', { name: 'Deliveries' }).click()
   await vi.waitFor(async () => expect(await rows(page).count()).toBe(6))
   await emulator.wait()
