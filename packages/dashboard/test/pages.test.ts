@@ -71,7 +71,8 @@ describe('the overview', () => {
     expect((await texts(page, '.figure dd'))[2]).toBe('2')
     await page.getByText('405 method_not_allowed').first().waitFor()
     await page.getByLabel('Search').fill('dead_lettered')
-    await vi.waitFor(async () => expect(await page.locator('tr.row').count()).toBe(2))
+    const observations = page.getByRole('region', { name: 'Last observations of this process' })
+    await vi.waitFor(async () => expect(await observations.locator('tr.row').count()).toBe(2))
   })
 
   it('pauses and resumes one type or all, and every page says so meanwhile', async () => {
@@ -126,7 +127,7 @@ describe('whether all is well', () => {
     )
     const page = await open(await serve(letters, { redact: text => text.replace('the CRM', '[hidden]') }))
     const verdict = page.locator('.verdict')
-    await verdict.getByText(/^Failing: b\.bad/).waitFor()
+    await verdict.getByText(/^Failing: all of the last 12 attempts at b\.bad failed/).waitFor()
     await verdict.getByText('NonRetryableError: [hidden] refused').waitFor()
     const figures = page.locator('.figures')
     await figures.getByText('50 %').waitFor()
