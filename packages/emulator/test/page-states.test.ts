@@ -44,7 +44,7 @@ describe('an empty list', () => {
     await page.getByRole('heading', { name: 'No deliveries match these filters' }).waitFor()
     expect(await page.getByText('No undelivered events').count()).toBe(0)
     await button(page, 'Clear the filters').click()
-    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    await page.locator('tr.row').getByRole('link', { name: 'evt_1' }).waitFor()
     await context.route('**/deliveries?*', route => route.abort())
     await page.reload()
     await page.getByRole('heading', { name: 'Not available' }).waitFor()
@@ -157,7 +157,7 @@ describe('a page', () => {
     const event = { id: 'evt_\u202eexe', type: 'a.b\0c', created_at: '2026-11-22T00:00:00Z', data: {} }
     const [sent] = await app.emulator.api.sendAll([{ body: JSON.stringify(event) }])
     const page = await open(at('deliveries'))
-    await page.getByRole('row', { name: /evt_\\u202eexe.*a\.b\\u0000c/ }).waitFor()
+    await page.getByRole('row', { name: /a\.b\\u0000c.*evt_\\u202eexe/ }).waitFor()
     await page.goto(at(`deliveries/${sent?.deliveries[0]?.id}`))
     await page.getByRole('heading', { name: 'evt_\\u202eexe' }).waitFor()
     expect(await page.locator('main').innerText()).not.toContain('\u202e')

@@ -50,7 +50,7 @@ test('undelivered events are replayed to another address from one dialog, and st
   // The same dialog for the endpoint, which still fails.
   await page.getByRole('button', { name: 'Replay all that match' }).click()
   await page.getByRole('button', { name: 'Replay 2 events' }).click()
-  await page.locator('.toast.bad', { hasText: '0 acknowledged, 2 failed again (500' }).waitFor()
+  await page.locator('.note.bad', { hasText: '2 events replayed: 2 failed (500' }).waitFor()
 })
 
 test('one delivery is replayed to another address, and copied as a test', async () => {

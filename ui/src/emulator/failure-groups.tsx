@@ -6,7 +6,7 @@ import { hrefOf } from '../kit/route.ts'
 import { visible } from '../kit/text.ts'
 import { api } from './api.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { selectionHere } from './filters.tsx'
+import { isTextTooShort, selectionHere } from './filters.tsx'
 import { useNotices } from './live.ts'
 
 const EVERY_MS = 5000
@@ -21,9 +21,11 @@ interface FailureGroupsProps {
 /** Undelivered events by what their last attempts have in common. */
 export function FailureGroups({ change }: FailureGroupsProps) {
   const showsAll = useSignal(false)
-  const found = useResource(signal => {
-    const { state: _, ...query } = selectionHere().filter
-    return api<{ readonly groups: readonly FailureGroup[] }>('undelivered/groups', { query, signal })
+  const found = useResource(async (signal): Promise<{ readonly groups: readonly FailureGroup[] }> => {
+    const selection = selectionHere()
+    if (isTextTooShort(selection)) return { groups: [] }
+    const { state: _, ...query } = selection.filter
+    return api('undelivered/groups', { query, signal })
   }, EVERY_MS)
   useNotices(({ event }) => {
     if (event === 'batch' || event === 'reset' || event === 'gap') found.reload()
