@@ -32,7 +32,7 @@ it('ten tabs share one stream, pass it on when its tab closes, and let go of it 
   const shows = async (id: string, some: readonly Page[]) => {
     await emulator.api.send('conversation.resolved', { id })
     for (const page of some)
-      await page.getByRole('row', { name: new RegExp(`${id}.*acknowledged`) }).waitFor()
+      await page.getByRole('row', { name: new RegExp(`acknowledged.*${id}`) }).waitFor()
   }
   await shows('evt_first', pages)
   await pages[0]?.close()
@@ -45,7 +45,7 @@ it('ten tabs share one stream, pass it on when its tab closes, and let go of it 
   await emulator.wait()
   // What a tab has missed while all were hidden comes when one is seen again.
   for (const page of others.slice(3)) await page.evaluate(setVisibility('visible'))
-  for (const page of others) await page.getByRole('row', { name: /evt_unseen.*acknowledged/ }).waitFor()
+  for (const page of others) await page.getByRole('row', { name: /acknowledged.*evt_unseen/ }).waitFor()
   expect(openStreams()).toBe(1)
   await shows('evt_third', others)
 })
