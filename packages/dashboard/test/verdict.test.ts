@@ -69,6 +69,11 @@ it('sees another process of the file handle events, fail at most of them, and go
   isBroken = true
   await web.send(22)
   await until('most have failed', async () => (await stateOf()) === 'failing_all')
+  // Each process writes its own counts, this one those of the deliveries.
+  await until('both have written all counts', async () => {
+    const { accepted = 0, failed = 0 } = (await web.report('24h')).figures?.total ?? {}
+    return accepted === 25 && failed === 22
+  })
   const { verdict, waiting, figures } = await web.report('24h')
   expect(waiting).toMatchObject({ pending: 0, active: 0, dead: 22 })
   expect(figures?.total).toMatchObject({ accepted: 25, handled: 3, failed: 22, failedShare: 0.88 })

@@ -138,6 +138,28 @@ describe('the verdict', () => {
     })
   })
 
+  it('names a second type that fails, and calls no type handled of which an attempt failed', async () => {
+    const { receiver, report, send } = operate({ retry: { attempts: 1 } })
+    let attempts = 0
+    receiver.on('message.received', () => {})
+    receiver.on('message.sent', () => {
+      if (attempts++ === 0) throw new NonRetryableError('no')
+    })
+    receiver.on(['conversation.resolved', 'message.failed'], () => {
+      throw new NonRetryableError('no')
+    })
+    await send(2, 'message.failed')
+    await send(5, 'conversation.resolved')
+    await send(3, 'message.sent')
+    await advance(WRITTEN_MS)
+    const failing =
+      'Failing: all of the last 5 attempts at conversation.resolved failed, and message.failed fails too.'
+    expect((await report()).verdict.sentence).toBe(`${failing} 1 other type had failures.`)
+    await send(3)
+    await advance(WRITTEN_MS)
+    expect((await report()).verdict.sentence).toBe(`${failing} 1 other type is handled, and 1 had failures.`)
+  })
+
   it('is fine again soon after the failures have ended', async () => {
     const { receiver, report, send } = operate()
     let isBroken = true

@@ -117,9 +117,10 @@ function failingTypes({ hour: { failing, samples }, lastError }: Known): Verdict
   const [worst] = failing
   if (worst === undefined) return undefined
   const more = failing.slice(1).map(({ type }) => type)
-  const others = more.length > 0 ? `, and ${namesOf(more)} ${more.length === 1 ? 'fails' : 'fail'} too` : ''
-  const rest = countOf(samples.length - failing.length, 'other type is', 'other types are')
-  const sentence = `Failing: ${shareOf(worst)} at ${nameOf(worst.type)} failed${others}. ${rest} handled.`
+  const isOne = more.length === 1 && more[0] !== OTHER_TYPES
+  const others = more.length > 0 ? `, and ${namesOf(more)} ${isOne ? 'fails' : 'fail'} too` : ''
+  const rest = restOf(samples.filter(sample => !failing.includes(sample)))
+  const sentence = `Failing: ${shareOf(worst)} at ${nameOf(worst.type)} failed${others}. ${rest}`
   const type = worst.type === OTHER_TYPES ? {} : { type: worst.type }
   return {
     state: 'failing_types',
@@ -128,6 +129,15 @@ function failingTypes({ hour: { failing, samples }, lastError }: Known): Verdict
     ...causeOf(lastError),
     where: { list: 'letters', ...type },
   }
+}
+
+/** Tells of the types that are not failing. One of which some attempts failed is not called handled. */
+function restOf(samples: readonly Sample[]): string {
+  const handled = samples.filter(({ failed }) => failed === 0).length
+  const partly = samples.length - handled
+  if (handled === 0) return `${countOf(partly, 'other type', 'other types')} had failures.`
+  const others = partly > 0 ? `, and ${partly} had failures` : ''
+  return `${countOf(handled, 'other type is', 'other types are')} handled${others}.`
 }
 
 function behind({ stats, hour }: Known): Verdict | undefined {
