@@ -73,6 +73,32 @@ it('still names the clock if nothing passes', async () => {
   expect(details().at(-1)).toMatch(/^error .*check this machine's clock/)
 })
 
+it('recognizes repeated deliveries after an outage, though nothing has passed', async () => {
+  const { send, pass, refusals } = receiving()
+  const retryAll = async (agoMs: number) => {
+    for (const id of ['evt_a', 'evt_b', 'evt_c', 'evt_d'])
+      await send({ id, createdAgoMs: agoMs, signedAgoMs: agoMs })
+  }
+  await retryAll(3 * HOUR_MS)
+  expect(refusals().at(-1)).toMatch(/check this machine's clock, which/)
+  pass(HOUR_MS)
+  await retryAll(4 * HOUR_MS)
+  const again = refusals().slice(4)
+  expect(again).toHaveLength(4)
+  for (const detail of again)
+    expect(detail).toMatch(/has come with this event before, and no other delivery has passed lately/)
+  expect(again.at(-1)).toContain("tolerance: '3d', retention: '7d'. Check this machine's clock too")
+})
+
+it('goes on naming the clock if each attempt has a t of its own', async () => {
+  const { send, pass, details } = receiving()
+  for (let attempt = 0; attempt < 4; attempt++) {
+    await send({ id: 'evt_again', createdAgoMs: HOUR_MS, signedAgoMs: HOUR_MS })
+    pass(61_000)
+  }
+  expect(details().at(-1)).toMatch(/^error .*check this machine's clock/)
+})
+
 it('names neither for an old delivery whose event is older still, or that is no event', async () => {
   const { receiver, logger } = watch({ clock: () => NOW })
   receiver.on('*', () => {})

@@ -20,9 +20,10 @@ interface Outside {
 }
 
 /**
- * Tells the two causes of genuine deliveries outside the tolerance apart. If none passes, and several in a row are on one
- * side, this machine's clock is wrong. If others pass, a `t` as old as the event itself, or one that comes again with the
- * same event, belongs to the first attempt of a delivery that is repeated: by its sender, or by somebody who captured it.
+ * Tells the two causes of genuine deliveries outside the tolerance apart. A `t` that comes again with the same event, or,
+ * while others pass, is as old as the event itself, belongs to the first attempt of a delivery that is repeated: by its
+ * sender, or by somebody who captured it. If none passes, and several others in a row are on one side, this machine's
+ * clock is wrong.
  */
 export class TimestampWatch {
   readonly #contract: Contract
@@ -45,33 +46,39 @@ export class TimestampWatch {
 
   /** Returns the refusal, or one that names the cause. */
   judge(refusal: Refusal, outside: Outside): Refusal {
+    const hasPassed = outside.nowMs - this.#passedAt < LATELY_MS
+    const isOld = refusal.code === 'timestamp_too_old'
+    const sign = isOld ? this.#signOfFirstAttempt(outside, hasPassed) : undefined
+    if (sign !== undefined) return this.#asFirstAttempt(refusal, sign, hasPassed)
     this.#outsideInARow = refusal.code === this.#side ? this.#outsideInARow + 1 : 1
     this.#side = refusal.code
-    if (refusal.code === 'timestamp_too_old' && outside.nowMs - this.#passedAt < LATELY_MS)
-      return this.#judgeOutdated(refusal, outside)
-    if (this.#outsideInARow < MANY) return refusal
-    const side = refusal.code === 'timestamp_too_old' ? 'ahead' : 'behind'
-    const detail = `${refusal.detail}, as were the last ${this.#outsideInARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${side} by as much`
+    if ((isOld && hasPassed) || this.#outsideInARow < MANY) return refusal
+    const detail = `${refusal.detail}, as were the last ${this.#outsideInARow} genuine deliveries, and none passed: check this machine's clock, which seems to be ${isOld ? 'ahead' : 'behind'} by as much`
     return new Refusal(refusal.code, { detail, level: 'error' })
   }
 
-  #judgeOutdated(refusal: Refusal, { timestampMs, body }: Outside): Refusal {
+  #signOfFirstAttempt({ timestampMs, body }: Outside, hasPassed: boolean): string | undefined {
     const event = parseEnvelope(platform.decodeText(body), this.#contract)
-    if (event instanceof Refusal) return refusal
+    if (event instanceof Refusal) return undefined
     const { id } = event
     const isRepeated = this.#outdated.get(id) === timestampMs
-    const isAsOld = Math.abs(timestampMs - Date.parse(event.created_at)) <= NEAR_MS
     keep(this.#outdated, id, timestampMs)
-    if (!isRepeated && !isAsOld) return refusal
-    this.#frozen.add(id)
-    const sign = isRepeated ? 'has come with this event before' : 'is as old as the event'
-    const what = `${refusal.detail}, and ${sign}, while other deliveries are recent: it is the t of a first attempt`
-    if (this.#frozen.size < MANY)
-      return new Refusal(refusal.code, {
-        detail: `${what}, from a sender that does not renew it or from a replay`,
-      })
+    // By a clock that is ahead, a first attempt has such a t too.
+    const isAsOld = hasPassed && Math.abs(timestampMs - Date.parse(event.created_at)) <= NEAR_MS
+    if (!isRepeated && !isAsOld) return undefined
     if (this.#frozen.size > MOST_KEPT) this.#frozen.clear()
-    const detail = `${what}, as was that of ${MANY} events or more. If the sender does not renew t when it retries, set tolerance to its whole retry window, and retention to twice that: tolerance: '3d', retention: '7d'`
+    this.#frozen.add(id)
+    return isRepeated ? 'has come with this event before' : 'is as old as the event'
+  }
+
+  #asFirstAttempt(refusal: Refusal, sign: string, hasPassed: boolean): Refusal {
+    const others = hasPassed ? 'while other deliveries are recent' : 'and no other delivery has passed lately'
+    const what = `${refusal.detail}, and ${sign}, ${others}: it is the t of a first attempt`
+    if (this.#frozen.size < MANY) {
+      const detail = `${what}, from a sender that does not renew it or from a replay`
+      return new Refusal(refusal.code, { detail })
+    }
+    const detail = `${what}, as was that of ${MANY} events or more. If the sender does not renew t when it retries, set tolerance to its whole retry window, and retention to twice that: tolerance: '3d', retention: '7d'${hasPassed ? '' : ". Check this machine's clock too"}`
     return new Refusal(refusal.code, { detail, level: 'error' })
   }
 }
