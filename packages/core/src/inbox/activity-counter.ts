@@ -22,7 +22,7 @@ const MAX_TYPES = 20
 /** Time after which other types may be counted one by one. */
 const TYPES_KEPT_MS = 3_600_000
 const MAX_TYPE = 128
-const COUNTED: readonly Counted[] = ['accepted', 'handled', 'failed', 'retried', 'deadLettered']
+const COUNTED: readonly Counted[] = ['accepted', 'ingested', 'handled', 'failed', 'retried', 'deadLettered']
 const TIMED: readonly Timed[] = ['lag', 'time']
 
 type TypeCounts = Record<Counted, number> & Record<Timed, Uint32Array>
@@ -71,7 +71,7 @@ export class ActivityCounter implements ActivitySource {
     const known = this.#types.get(type)
     if (known !== undefined) return known
     if (this.#types.size >= MAX_TYPES && type !== OTHER_TYPES) return this.#of(OTHER_TYPES)
-    const counts = { accepted: 0, handled: 0, failed: 0, retried: 0, deadLettered: 0 }
+    const counts = { accepted: 0, ingested: 0, handled: 0, failed: 0, retried: 0, deadLettered: 0 }
     const fresh = { ...counts, lag: new Uint32Array(BUCKETS), time: new Uint32Array(BUCKETS) }
     this.#types.set(type, fresh)
     return fresh

@@ -78,15 +78,22 @@ export function slotsAt(now: number, counts: ActivityCounts): readonly CountedSl
 }
 
 /**
- * What is counted. `accepted`: events accepted, without redrives. `handled`: attempts that succeeded. `failed`: attempts
+ * What is counted. `accepted`: events accepted, without redrives. `ingested`: those of them that came by `ingest`. `handled`: attempts that succeeded. `failed`: attempts
  * that failed. `retried`: those that another attempt follows. `deadLettered`: events that became dead letters.
  */
-export type Counted = 'accepted' | 'handled' | 'failed' | 'retried' | 'deadLettered'
+export type Counted = 'accepted' | 'ingested' | 'handled' | 'failed' | 'retried' | 'deadLettered'
 
 /** `lag`: from acceptance, or a redrive, to the first attempt. `time`: from the beginning of an attempt to its end. */
 export type Timed = 'lag' | 'time'
 
-const CODES = { accepted: 'a', handled: 'h', failed: 'f', retried: 'r', deadLettered: 'd' } as const
+const CODES = {
+  accepted: 'a',
+  ingested: 'i',
+  handled: 'h',
+  failed: 'f',
+  retried: 'r',
+  deadLettered: 'd',
+} as const
 const TIME_CODES = { lag: 'l', time: 't' } as const
 
 /** Returns the name of a count of one type. `bucket`: for times, see {@link bucketOf}. */
@@ -109,7 +116,7 @@ export interface ActivityName {
   readonly bucket: number
 }
 
-const NAME = /^([ahfrdlt])(\d{0,3}) (.*)$/s
+const NAME = /^([aihfrdlt])(\d{0,3}) (.*)$/s
 const BY_CODE: Readonly<Record<string, Counted | Timed>> = Object.fromEntries(
   Object.entries({ ...CODES, ...TIME_CODES }).map(([name, code]) => [code, name as Counted | Timed]),
 )

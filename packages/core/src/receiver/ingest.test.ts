@@ -1,5 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { eventBody, SECRET, watch } from '../../../../test/support/receiving.ts'
+import { activityName, activityQuery } from '../inbox/activity.ts'
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { createReceiver } from './create-receiver.ts'
 
 const source = 'list-call'
@@ -38,6 +40,21 @@ it('takes the exact bytes of an event too', async () => {
   expect(await receiver.ingest(bytes, { source })).toMatchObject({ outcome: 'accepted', id: 'evt_bytes' })
   await receiver.close()
   expect(handled).toHaveBeenCalledTimes(1)
+})
+
+it('is counted apart from deliveries, so that a repair does not pass for one', async () => {
+  const inbox = memoryInbox()
+  const { receiver, event, send } = receiving({ inbox })
+  await receiver.ingest(event('evt_1'), { source })
+  await receiver.ingest(event('evt_1'), { source })
+  await send({ id: 'evt_2' })
+  await receiver.close()
+  const [slot] = (await inbox.activity?.read(activityQuery('1h', Date.now()))) ?? []
+  const type = 'conversation.resolved'
+  expect(slot?.counts).toMatchObject({
+    [activityName('accepted', type)]: 2,
+    [activityName('ingested', type)]: 1,
+  })
 })
 
 it('leaves a dead letter as it is', async () => {

@@ -89,7 +89,10 @@ async function offer(parts: IngestParts, body: Uint8Array, namespace: string): P
   // A difference to what came before is not reported: an event from a list has seldom the bytes of its delivery.
   const code = result instanceof Refusal ? result : outcomeOf(result)
   if (code instanceof Refusal) return refused(code, delivery)
-  if (code !== 'duplicate') parts.activity?.count('accepted', delivery.type)
+  if (code !== 'duplicate') {
+    parts.activity?.count('accepted', delivery.type)
+    parts.activity?.count('ingested', delivery.type)
+  }
   return { outcome: code, delivery }
 }
 

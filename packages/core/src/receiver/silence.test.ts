@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { eventBody, signedRequest, watch } from '../../../../test/support/receiving.ts'
 import { health } from '../health/health.ts'
-import type { MinuteCount } from '../inbox/browse.ts'
+import { type ActivityCounts, type ActivitySlot, activityName } from '../inbox/activity.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { createReceiver } from './create-receiver.ts'
 import type { ExpectEvery } from './silence.ts'
 
 const MINUTE_MS = 60_000
+const DELIVERED = { [activityName('accepted', 'a.b')]: 1 }
 const START = Date.parse('2026-01-01T00:00:00Z')
 
 beforeEach(() => {
@@ -31,10 +32,9 @@ async function expecting(expectEvery: ExpectEvery, inbox?: Inbox) {
 }
 
 /** Durable inbox whose other processes accepted events in the given minutes. */
-function sharedInbox(received: () => readonly number[]): Inbox {
-  const throughput = (): MinuteCount[] =>
-    received().map(startedAt => ({ startedAt, received: 1, handled: 0, deadLettered: 0 }))
-  return { ...memoryInbox(), durable: true, location: 'file shared.db', throughput }
+function sharedInbox(received: () => readonly number[], counts: ActivityCounts = DELIVERED): Inbox {
+  const read = (): ActivitySlot[] => received().map(startedAt => ({ startedAt, lengthMs: MINUTE_MS, counts }))
+  return { ...memoryInbox(), durable: true, location: 'file shared.db', activity: { read } }
 }
 
 it('tells once that nothing arrives for longer than expected, and once that deliveries are back', async () => {
@@ -132,8 +132,19 @@ it('counts from the last delivery before a restart', async () => {
   expect(told()).toHaveLength(1)
 })
 
+it('takes nothing that was ingested or redriven in another process for a delivery', async () => {
+  const type = 'message.sent'
+  const counts = { ...DELIVERED, [activityName('ingested', type)]: 1, [activityName('handled', type)]: 3 }
+  const { pass, told } = await expecting(
+    '1h',
+    sharedInbox(() => [START + 30 * MINUTE_MS], counts),
+  )
+  await pass(67)
+  expect(told()).toMatchObject([{ fields: { code: 'deliveries_silent' } }])
+})
+
 it('judges by itself while the inbox does not answer', async () => {
-  const inbox = { ...sharedInbox(() => []), throughput: () => new Promise<never>(() => {}) }
+  const inbox = { ...sharedInbox(() => []), activity: { read: () => new Promise<never>(() => {}) } }
   const { pass, told } = await expecting('1h', inbox)
   await pass(70)
   expect(told()).toHaveLength(1)

@@ -2,6 +2,7 @@ import { CODES, isFromSender, type RefusalCode } from '../errors/codes.ts'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { covers, requirePattern } from '../events/type-pattern.ts'
+import { type ActivityCounts, activityQuery, readActivityName } from '../inbox/activity.ts'
 import type { StoreNotice } from '../inbox/dedupe-store.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -73,7 +74,7 @@ function everyMsOf(option: string, every: Expectation): Expected['everyMs'] {
 
 export interface SilenceParts {
   readonly expected: readonly Expected[]
-  readonly inbox: Pick<Inbox, 'durable' | 'throughput'>
+  readonly inbox: Pick<Inbox, 'activity' | 'durable'>
   readonly clock: () => number
   readonly logger: Logger
   readonly observers: Pick<Observers, 'add' | 'observe'>
@@ -191,11 +192,11 @@ export class Silence {
   async #countOthers(): Promise<void> {
     const { inbox } = this.#parts
     const all = this.#watches.find(({ pattern }) => pattern === '*')
-    if (all === undefined || inbox.durable !== true || inbox.throughput === undefined) return
+    if (all === undefined || inbox.durable !== true || inbox.activity === undefined) return
     try {
-      const asked = Promise.resolve(inbox.throughput())
-      const minutes = await withDeadline(asked, { operation: 'throughput', ms: 1000 })
-      const last = minutes.findLast(({ received = 0 }) => received > 0)
+      const asked = Promise.resolve(inbox.activity.read(activityQuery('1h', Date.now())))
+      const slots = await withDeadline(asked, { operation: 'activity', ms: 1000 })
+      const last = slots.findLast(({ counts }) => hasDelivered(counts))
       if (last !== undefined && last.startedAt > (all.lastAt ?? 0)) this.#heard(all, last.startedAt)
     } catch {
       // The inbox is down, which is reported as such: this process judges by what it has seen.
@@ -235,6 +236,17 @@ export class Silence {
       return false
     }
   }
+}
+
+/** Whether there were deliveries. What was ingested was accepted without one. */
+function hasDelivered(counts: ActivityCounts): boolean {
+  let delivered = 0
+  for (const [name, count] of Object.entries(counts)) {
+    const counted = readActivityName(name)?.counted
+    if (counted === 'accepted') delivered += count
+    if (counted === 'ingested') delivered -= count
+  }
+  return delivered > 0
 }
 
 function show(ms: number): string {

@@ -61,7 +61,8 @@ export function talliesOf({ counts }: Pick<ActivitySlot, 'counts'>): ReadonlyMap
     const tally = byType.get(type) ?? new Tally()
     byType.set(type, tally)
     if (counted === 'lag' || counted === 'time') tally[counted][bucket]! += value
-    else tally[counted] += value
+    // Ingested events are among the accepted ones.
+    else if (counted !== 'ingested') tally[counted] += value
   }
   return byType
 }
