@@ -129,6 +129,7 @@ export function testSqliteInbox(sealing: Sealing = { wrap: inbox => inbox }): vo
       erases: true,
       groups: true,
       lookup: true,
+      traces: true,
       activity: true,
       pauses: true,
       pausesTypes: true,

@@ -18,6 +18,7 @@ const CAPABILITIES = {
   erases: true,
   groups: true,
   lookup: true,
+  traces: true,
   activity: true,
   pauses: true,
 }

@@ -25,6 +25,7 @@ export function casesOn(fault: Fault): readonly SuiteCase[] {
       counts: true,
       groups: true,
       lookup: true,
+      traces: true,
       activity: true,
       pauses: true,
       pausesTypes: true,

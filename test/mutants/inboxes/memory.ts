@@ -237,6 +237,23 @@ export const mutants: Mutants = [
       return { ...found, event }
     },
   })),
+  inboxMutant('lookup-without-trace', 'finds an event without its trace context', 'traces', inbox => ({
+    lookup: async key => {
+      const found = await inbox.lookup!(key)
+      if (!('event' in found) || found.event === undefined) return found
+      const { trace: _, ...event } = found.event
+      return { ...found, event }
+    },
+  })),
+  inboxMutant('browse-other-trace', "shows another event's trace context", 'traces', inbox => ({
+    browse: async query => {
+      const found = await inbox.browse!(query)
+      return found.map(one => ({
+        ...one,
+        trace: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+      }))
+    },
+  })),
   inboxMutant('lookup-forgets', 'forgets a handled id that it looks up', 'lookup', inbox => ({
     lookup: async key => {
       const found = await inbox.lookup!(key)
@@ -364,6 +381,19 @@ export const mutants: Mutants = [
       get: async key => {
         const letter = await letters.get(key)
         return letter && { ...letter, body: new Uint8Array(0) }
+      },
+    })),
+  ),
+  inboxMutant(
+    'letter-without-trace',
+    'drops the trace context of a dead letter',
+    'traces',
+    withLetters(letters => ({
+      get: async key => {
+        const letter = await letters.get(key)
+        if (letter === undefined) return undefined
+        const { trace: _, ...rest } = letter
+        return rest
       },
     })),
   ),

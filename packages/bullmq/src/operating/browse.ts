@@ -80,7 +80,7 @@ async function toEvent(
   queueName: string,
 ): Promise<Required<Pick<BrowsedEvent, 'body'>> & BrowsedEvent> {
   const { delivery, isReadable, reason } = await deliveryOf(job, queueName)
-  const { key, namespace, id, type, body, receivedAt } = delivery
+  const { key, namespace, id, type, body, receivedAt, trace } = delivery
   const { attemptsMade, dueAt, finishedOn, at } = job
   return {
     key,
@@ -93,6 +93,7 @@ async function toEvent(
     ...(state === 'pending' && dueAt !== undefined && { dueInMs: Math.max(0, dueAt - Date.now()) }),
     ...((state === 'dead' || isReadable) && reason !== undefined && { reason }),
     ...(state === 'dead' && { failedAt: finishedOn ?? at }),
+    ...(trace && { trace }),
     cursor: cursorOf(job),
   }
 }

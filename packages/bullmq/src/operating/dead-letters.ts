@@ -204,7 +204,7 @@ interface Letter {
 
 async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> {
   const { delivery, isReadable, reason } = await deliveryOf(job, queueName)
-  const { key, namespace, id, type, body, receivedAt } = delivery
+  const { key, namespace, id, type, body, receivedAt, trace } = delivery
   const { finishedOn, attemptsMade } = job
   // BullMQ drops an empty reason.
   const text = reason ?? NO_REASON
@@ -219,6 +219,7 @@ async function toDeadLetter(job: ListedJob, queueName: string): Promise<Letter> 
     attempts: attemptsMade,
     reason: text,
     group: letterGroup({ id, type, reason: text }),
+    ...(trace && { trace }),
     cursor: cursorOf(job),
   }
   return { letter, jobId: job.id, isReadable }

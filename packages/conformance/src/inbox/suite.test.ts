@@ -15,6 +15,7 @@ const EVERYTHING = {
   drops: true,
   groups: true,
   lookup: true,
+  traces: true,
   erases: true,
   activity: true,
   pauses: true,

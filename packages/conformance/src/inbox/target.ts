@@ -27,6 +27,8 @@ export interface InboxCapabilities {
   readonly groups?: boolean | undefined
   /** Tells where one event is (`lookup`). */
   readonly lookup?: boolean | undefined
+  /** Shows an event's trace context with its body (`trace` of a dead letter, of `lookup` and of `browse` by key). */
+  readonly traces?: boolean | undefined
   /** Pauses and resumes handling (`handling`). */
   readonly pauses?: boolean | undefined
   /** Pauses that of single types too. */

@@ -1,3 +1,5 @@
+import type { TraceContext } from './trace-context.ts'
+
 /** Filters for browsing an inbox. They combine. */
 export interface BrowseQuery {
   readonly state: BrowseState
@@ -43,6 +45,8 @@ export interface BrowsedEvent {
   readonly reason?: string
   /** Time of death of a dead letter, in milliseconds since the epoch. */
   readonly failedAt?: number
+  /** The trace that the request belonged to, if the inbox returns it. A page without bodies may omit it. */
+  readonly trace?: TraceContext
   /** Position of this event in the list, for `after`. Meaningful only to this inbox. */
   readonly cursor: string
 }

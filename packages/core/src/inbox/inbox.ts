@@ -9,6 +9,7 @@ import type { Delivery } from './delivery.ts'
 import type { Groups, HandlingControl } from './handling.ts'
 import type { HandlerSharing, InboxProcess, Postponed } from './presence.ts'
 import type { RetryPolicy } from './retry.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** Result of one attempt. The inbox applies it and decides nothing. */
 export type AttemptResult =
@@ -237,6 +238,8 @@ export interface DeadLetter {
   readonly reason: string
   /** Group of letters with such an error, as in {@link DeadLetterGroup}. Absent if the inbox does not group letters. */
   readonly group?: string
+  /** The trace that the request belonged to. Absent without one, or if the inbox does not return it. */
+  readonly trace?: TraceContext
   /** Position of this letter in the list, only for {@link ListOptions.after}. */
   readonly cursor: string
 }

@@ -1,9 +1,14 @@
+import type { BrowseState } from '@ackhook/core/spi'
 import { expectEqual, expectThat } from '../../lib/expect.ts'
 import { until } from '../../lib/until.ts'
 import { DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
+const TRACE = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'vendor=1',
+}
 const NEVER_MS = 3_600_000
 /** Two clocks may differ, and a time may be one of seconds. */
 const CLOCKS_MS = 5000
@@ -51,6 +56,41 @@ export const lookupCases: readonly InboxCase[] = [
       expectEqual((await harness.accept(delivery)).outcome, 'duplicate', 'the result for a redelivery')
     },
     ['lookup'],
+  ),
+
+  inboxCase(
+    'traces',
+    'an event that is read with its body has its trace context while it waits, runs or is a dead letter, and no other event has one',
+    async ({ start }) => {
+      const harness = await start({ manual: true, concurrency: 1 })
+      const { inbox } = harness
+      const traced = makeDelivery({ trace: TRACE })
+      const untraced = makeDelivery()
+      for (const [round, { key, trace }] of [traced, untraced].entries()) {
+        await harness.accept(makeDelivery())
+        await harness.run(round * 2)
+        await harness.accept(round === 0 ? traced : untraced)
+        const look = async (state: BrowseState) => {
+          const found = await inbox.lookup?.(key)
+          if (found && 'event' in found)
+            expectEqual(found.event?.trace, trace, `lookup of one that is ${state}`)
+          if (inbox.browsing?.states.includes(state) !== true) return
+          const [one] = (await inbox.browse?.({ state, key })) ?? []
+          if (one !== undefined) expectEqual(one.trace, trace, `browsing one that is ${state}`)
+        }
+        await look('pending')
+        ;(await harness.run(round * 2)).finish()
+        const run = await harness.run(round * 2 + 1)
+        await look('active')
+        run.finish(DEAD)
+        await until(async () => (await inbox.deadLetters.get(key)) !== undefined, 'it is a dead letter')
+        await look('dead')
+        expectEqual((await inbox.deadLetters.get(key))?.trace, trace, 'the dead letter')
+        const listed = (await inbox.deadLetters.list()).find(letter => letter.key === key)
+        expectEqual(listed?.trace, trace, 'the listed dead letter')
+      }
+    },
+    ['traces'],
   ),
 
   inboxCase(

@@ -46,8 +46,9 @@ function* unfinished(entries: Iterable<Entry>, { state, after }: BrowseQuery): G
 }
 
 function toBrowsed({ delivery, attempts, sequence }: Entry): Browsed {
-  const { key, namespace, id, type, body, receivedAt } = delivery
-  return { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
+  const { key, namespace, id, type, body, receivedAt, trace } = delivery
+  const event = { key, namespace, id, type, body, receivedAt, attempts, cursor: String(sequence) }
+  return trace === undefined ? event : { ...event, trace }
 }
 
 /** Returns the state of an entry, or `undefined` while it is being claimed and so not accepted yet. */

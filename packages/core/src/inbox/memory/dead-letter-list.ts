@@ -30,12 +30,15 @@ export class DeadLetterList {
     failure: { attempts: number; error: unknown; failedAt: number },
     logger: Logger,
   ): void {
-    const { key, namespace, id, type, body, receivedAt } = delivery
+    const { key, namespace, id, type, body, receivedAt, trace } = delivery
     const { attempts, error, failedAt } = failure
     const reason = describeError(error)
     const cursor = String(this.#next++)
     const group = letterGroup({ id, type, reason })
-    const letter = { key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, group, cursor }
+    const letter = {
+      ...{ key, namespace, id, type, body, receivedAt, failedAt, attempts, reason, group, cursor },
+      ...(trace && { trace }),
+    }
     this.remove(key)
     this.#kept.set(key, { letter, delivery, stack: stackOf(error) })
     this.bytes += body.length

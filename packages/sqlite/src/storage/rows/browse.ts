@@ -74,7 +74,7 @@ export class Browse {
     const row = this.#one.get(key) as RowWithBody | undefined
     if (row !== undefined) {
       const state = row.state === DEAD ? 'dead' : row.state === ACTIVE ? 'active' : 'pending'
-      return { state, event: { ...toEvent(row, now), body: this.#bodies.read(row.bodySeq) } }
+      return { state, event: { ...toEvent(row, now), ...this.#bodies.readTraced(row.bodySeq) } }
     }
     const id = this.#handled.get(key, now) as HandledId | undefined
     if (id === undefined) return { state: 'unknown' }

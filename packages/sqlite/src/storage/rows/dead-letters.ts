@@ -164,7 +164,7 @@ export class DeadLetters {
   }
 
   #withBody({ bodySeq, group, ...letter }: Row): DeadLetter {
-    return { ...letter, group: group ?? letterGroup(letter), body: this.#bodies.read(bodySeq) }
+    return { ...letter, group: group ?? letterGroup(letter), ...this.#bodies.readTraced(bodySeq) }
   }
 
   /** Returns whether there was one. */
