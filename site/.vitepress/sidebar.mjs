@@ -20,6 +20,7 @@ const SECTIONS = {
     'getting-started/aws-lambda.md',
     'getting-started/other-frameworks.md',
     'getting-started/commonjs.md',
+    'getting-started/monorepos.md',
     'getting-started/moving-from-a-hand-written-receiver.md',
   ],
   Understand: [

@@ -33,6 +33,15 @@ it("runs the README's unit test with Jest", async () => {
   expect(await user.run(`${command} 2>&1`)).toMatch(/Tests: +1 passed, 1 total/)
 })
 
+it("runs the README's unit test with Vitest and with node:test in the tree of pnpm", async () => {
+  user = await newUser(inject('registry'), [runtimePrograms()])
+  const files = readmeBlocks(README, 'handlers').map(({ flags, text }) => [flags['file'] ?? '', text])
+  write({ ...Object.fromEntries(files), 'package.json': '{ "type": "module", "private": true }' })
+  await user.run('pnpm add @ackhook/core && pnpm add --save-dev @ackhook/testing vitest@5.1.2')
+  expect(await user.run('NO_COLOR=1 pnpm exec vitest run')).toMatch(/Tests +1 passed/)
+  expect(await user.run('node --test webhooks.node.js')).toMatch(/pass 1\b/)
+})
+
 describe(COMMONJS, () => {
   it("makes Jest run a CommonJS project's unit test", async () => {
     user = await newUser(inject('registry'))
