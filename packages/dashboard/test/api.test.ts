@@ -575,6 +575,9 @@ describe('large dead letters', () => {
     expect((await get<EventPage>(`api/letters?failedBy=${failedAt}`)).events).toHaveLength(1)
     expect((await get<EventPage>(`api/letters?failedBy=${failedAt - 1}`)).events).toEqual([])
     expect(await get<Problem>('api/events?state=pending&failedBy=1')).toMatchObject({ error: 'unsupported' })
+    // A limit that is not understood lists nothing: a list is what its reader discards.
+    for (const wrong of ['', '-1', 'NaN', '7d'])
+      expect(await get<Problem>(`api/letters?failedBy=${wrong}`)).toMatchObject({ error: 'invalid' })
   })
 
   it('have no body, and say so, if the inbox stores them sealed', async () => {

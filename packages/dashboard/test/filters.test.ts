@@ -11,6 +11,7 @@ import { inFull } from '../../../test/support/in-full.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import type { EventPage } from '../src/protocol/protocol.ts'
+import { dead, withLetters } from './with-letters.ts'
 
 const { open } = sharedBrowser()
 const SECRET = 'whsec_dashboard_0123456789'
@@ -88,13 +89,18 @@ async function serve(inbox: Inbox): Promise<Served> {
     expect((await receiver.handle({ ...request, context: namespace })).status).toBe(202)
   }
   await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(LETTERS.length))
+  return { receiver, url: await listen(receiver) }
+}
+
+/** Returns the address of a receiver's dashboard. */
+async function listen(receiver: Receiver): Promise<string> {
   const server = createServer(dashboard({ receiver, authorize: () => 'admin' })).listen(0, '127.0.0.1')
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
   await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  return { receiver, url: `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/` }
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/`
 }
 
 async function fill(page: Page, label: string, value: string): Promise<void> {
@@ -141,6 +147,60 @@ describe('a filter', () => {
     await page.getByText(`${count} discarded.`).waitFor()
     const left = (await receiver.deadLetters.list({ limit: 100 })).map(nameOf)
     expect(sorted(left)).toEqual(sorted(LETTERS.map(nameOf).filter(name => !names.includes(name))))
+  })
+
+  it('by age leaves younger letters alone, by the time of the server, and Back undoes it', async () => {
+    const begun = Date.now()
+    const day = (age: number) => begun + (40 - age) * 86_400_000
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const letters = withLetters()
+    for (const age of [40, 8, 2, 0]) {
+      vi.setSystemTime(day(age))
+      await dead(letters, [`evt_${age}`])
+    }
+    // For the browser, all of them fail in the future.
+    const page = await open(`${await listen(letters.receiver)}#/letters`)
+    const rows = async () => (await page.locator('tr.row a').allInnerTexts()).join()
+    const shows = (ids: string) => vi.waitFor(async () => expect(await rows()).toBe(ids))
+    const age = page.getByRole('combobox', { name: 'Failed', exact: true })
+    await shows('evt_0,evt_2,evt_8,evt_40')
+    await age.selectOption('over 30 days ago')
+    await shows('evt_40')
+    expect([page.url().split('#')[1], await page.title()]).toEqual([
+      '/letters?age=30d',
+      expect.stringContaining('over 30 days ago'),
+    ])
+    await page.goBack()
+    await shows('evt_0,evt_2,evt_8,evt_40')
+    expect(await age.inputValue()).toBe('')
+    await age.selectOption('before a date')
+    await page.getByLabel('Failed before').fill(new Date(day(5)).toISOString().slice(0, 10))
+    await shows('evt_8,evt_40')
+    await age.selectOption('over 1 day ago')
+    await shows('evt_2,evt_8,evt_40')
+    await page.reload()
+    await shows('evt_2,evt_8,evt_40')
+    await age.selectOption('over 7 days ago')
+    await shows('evt_8,evt_40')
+    await page.getByRole('button', { name: 'Discard all that match' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Discard all 2 letters that match?' })
+    await dialog.waitFor()
+    const words = await dialog.locator('dt, dd').allInnerTexts()
+    expect(words).toEqual(['Failed', expect.stringMatching(/^over 7 days ago \(by \d{4}-.+\)$/)])
+    await dialog.getByRole('button', { name: 'Discard 2 letters' }).click()
+    await page.getByText('2 letters discarded.').waitFor()
+    expect((await letters.receiver.deadLetters.list()).map(({ id }) => id)).toEqual(['evt_0', 'evt_2'])
+    await page.getByRole('heading', { name: 'No dead letters match these filters' }).waitFor()
+  })
+
+  it('of an unknown age shows and changes no letters', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(`${await listen(letters.receiver)}#/letters?age=old`, undefined, /400/)
+    await page.getByText("'failedBy' must be a time").first().waitFor()
+    expect(await page.locator('tr.row').count()).toBe(0)
+    expect(await page.getByRole('button', { name: /^Discard all/ }).isDisabled()).toBe(true)
   })
 
   it('lets nobody change the rows of the one before it', async () => {

@@ -33,14 +33,14 @@ export async function changeLetters(action: Change, keys: readonly string[]): Pr
 
 /**
  * Counts the letters that a list shows, asks for confirmation, then starts a batch. Letters that failed after `failedBy`,
- * in server time, stay unchanged. `known` is their number if already counted.
+ * in server time, or after the filter's own limit stay unchanged. `known` is their number if already counted.
  */
 export async function changeMatching(
   action: Change,
   { filter, words }: Pick<EventSelection, 'filter' | 'words'>,
   { failedBy, known }: { readonly failedBy: number; readonly known?: number | undefined },
 ): Promise<boolean> {
-  const matching = { ...filter, failedBy }
+  const matching = { ...filter, failedBy: Math.min(failedBy, filter.failedBy ?? failedBy) }
   const count = known ?? (await countMatching(action, matching))
   if (count === undefined) return false
   if (count === 0) {

@@ -7,6 +7,7 @@ import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
 import { Batches } from './batches.tsx'
 import { EventsPage } from './events-page.tsx'
+import { selectionHere } from './filters.tsx'
 import { FindBox, FindButton } from './find-box.tsx'
 import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
@@ -57,10 +58,14 @@ interface PageParts {
   readonly reload: () => void
 }
 
-/** Shows the current page. Dead letters load in parallel with the overview, because every inbox has them. */
+/**
+ * Shows the current page. Dead letters load in parallel with the overview, because every inbox has them. Their age is
+ * measured by the server's time, which the overview has.
+ */
 function Page({ data, told, reload }: PageParts) {
   const [place = 'overview', key] = route.value.parts
-  if (place === 'letters' && key === undefined) return <LettersPage overview={data} />
+  const isTimeNeeded = selectionHere.value.age !== '' && data === undefined
+  if (place === 'letters' && key === undefined && !isTimeNeeded) return <LettersPage overview={data} />
   if (data === undefined) return <Loading />
   if (place === 'letters' && key !== undefined)
     return <LetterPage key={key} letterKey={key} role={data.role} />

@@ -9,7 +9,7 @@ import { AgoCell, now as clock, distance, zoneOf } from '../kit/now.tsx'
 import { usePaged } from '../kit/paged.ts'
 import { inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
-import { clearing, Filters, filtersLabel, filtersTitle, selectionHere } from './filters.tsx'
+import { clearing, Filters, filtersLabel, filtersTitle, selectionAt } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
 import { fieldColumns, fieldName } from './payload-field.tsx'
 
@@ -83,7 +83,7 @@ export function EventsPage({ state, overview: { now, browsing, bodies } }: Event
   useTitle(filtersTitle())
   const isPending = state === 'pending'
   const paged = usePaged(
-    () => selectionHere.value,
+    () => selectionAt(now),
     ({ filter }, after, signal) => loadEvents('api/events', { ...filter, state, after }, signal, toRow),
   )
   // Reloads with each overview while the list is at its top.

@@ -21,7 +21,7 @@ import {
   Filters,
   filtersLabel,
   filtersTitle,
-  selectionHere,
+  selectionAt,
 } from './filters.tsx'
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
@@ -35,7 +35,7 @@ function columnsOf(hasNamespace: boolean, bodies: boolean): readonly Column<Even
     { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => <Cut text={inOneLine(reason)} /> },
     { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
     ...fieldColumns(bodies),
-    { key: 'id', label: 'Event', cell: row => <LetterLink row={row} />, width: '11rem' },
+    { key: 'id', label: 'Event', cell: row => <LetterLink row={row} />, width: '9.75rem' },
     ...(hasNamespace
       ? [{ key: 'namespace', label: 'Namespace', cell: namespaceOf, width: '8rem' } as const]
       : []),
@@ -43,7 +43,7 @@ function columnsOf(hasNamespace: boolean, bodies: boolean): readonly Column<Even
       key: 'failedAt',
       label: `Failed (${zoneOf()})`,
       cell: row => <AgoCell at={row.failedAt ?? 0} />,
-      width: '12.5rem',
+      width: '13.75rem',
       sortable: true,
     },
   ]
@@ -74,14 +74,14 @@ function CompactLetter(row: EventRow) {
   )
 }
 
-const FILTERS = ['type', 'reason', 'text'] as const
+const FILTERS = ['type', 'reason', 'text', 'age'] as const
 
 export function LettersPage({ overview }: { readonly overview: Overview | undefined }) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const fresh = useNewLetters(overview)
   useTitle(filtersTitle())
   const paged = usePaged<EventRow, EventSelection>(
-    () => selectionHere.value,
+    () => selectionAt(overview?.now ?? 0),
     ({ filter, order }, after, signal) =>
       loadEvents('api/letters', { ...filter, order, after }, signal, row => row),
     (pages, isFirst) => {

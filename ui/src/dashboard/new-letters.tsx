@@ -27,7 +27,10 @@ export function useNewLetters(overview: Overview | undefined): Fresh {
     const isFirst = before.current === ''
     before.current = state
     if (isFirst || state === '' || shown.current === undefined) return
-    const query = { ...selectionHere.peek().filter, limit: MOST }
+    const { filter, age } = selectionHere.peek()
+    // No new letter is old.
+    if (age !== '') return
+    const query = { ...filter, limit: MOST }
     call<EventPage>('api/letters', { query }).then(
       ({ events }) => (count.value = countNew(events, shown.current ?? [])),
       // The overview shows that the server does not respond.

@@ -21,7 +21,7 @@ export function Ago({ at, from = now }: { at: number; from?: ReadonlySignal<numb
   )
 }
 
-/** Shows a time in a column whose header has the zone. Omits today's date. */
+/** Shows a time in a column whose header has the zone. Omits today's date, and the seconds of other days. */
 export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<number> }) {
   const date = new Date(at)
   const text = timeOf(date)
@@ -29,7 +29,7 @@ export function AgoCell({ at, from = now }: { at: number; from?: ReadonlySignal<
   return (
     <>
       <time dateTime={date.toISOString()} title={`${text} ${zoneOf(date)}`}>
-        {text.startsWith(today) ? text.slice(11) : text}
+        {text.startsWith(today) ? text.slice(11) : text.slice(0, 16)}
       </time>
       <span>, {distance(at - from.value)}</span>
     </>

@@ -117,6 +117,8 @@ async function readJson(c: Context<Env>): Promise<unknown> {
 
 function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
   const { type, error, reason, group, text, id, namespace, failedBy, order, after, limit } = c.req.query()
+  if (failedBy !== undefined && !/^\d{1,16}$/.test(failedBy))
+    throw new ApiProblem(400, 'invalid', "'failedBy' must be a time in milliseconds since the epoch.")
   return {
     state,
     ...(type !== undefined && { type }),
@@ -126,7 +128,7 @@ function queryOf(c: Context<Env>, state: ListQuery['state']): ListQuery {
     ...(text !== undefined && { text }),
     ...(id !== undefined && { id }),
     ...(namespace !== undefined && { namespace }),
-    ...(failedBy !== undefined && /^\d{1,16}$/.test(failedBy) && { failedBy: Number(failedBy) }),
+    ...(failedBy !== undefined && { failedBy: Number(failedBy) }),
     ...(order === 'oldest' && { order }),
     ...(after !== undefined && { after }),
     ...(limit !== undefined && /^\d{1,4}$/.test(limit) && { limit: Math.min(Number(limit), MAX_LIMIT) }),
