@@ -57,7 +57,7 @@ async function bytesOf(inbox, { places, serverOf, size, state, count }) {
   const name = `${state.replace(' ', '-')}-${size}`
   const measure = measureOf(inbox, fileOf(places.folder, name), serverOf(inbox))
   const receiver = createReceiver({
-    ...{ secret: SECRET, logger: QUIET, capacity: 1_000_000, concurrency: 1 },
+    ...{ secret: SECRET, logger: QUIET, capacity: 1_000_000, capacityBytes: 2 ** 30, concurrency: 1 },
     ...(await openInbox(inbox, places, name)),
   })
   receiver.on('*', STATES[state])
