@@ -385,9 +385,39 @@ describe('a wrong option', () => {
     ['options', null],
     ['bodies', { authorize, receiver, bodies: 'yes' }],
     ['redact', { authorize, receiver, redact: 'x' }],
+    ['traceUrl', { authorize, receiver, traceUrl: 'https://traces.example/trace' }],
+    ['traceUrl', { authorize, receiver, traceUrl: 'javascript:alert("{traceId}")' }],
+    ['traceUrl', { authorize, receiver, traceUrl: 'traces.example/{traceId}' }],
+    ['traceUrl', { authorize, receiver, traceUrl: null }],
     ['athorize', { authorize, receiver, athorize: 1 }],
   ])('is refused by its name, %s', (option, options) => {
     expect(() => dashboard(options as never)).toThrow(expect.objectContaining({ option }))
+  })
+})
+
+describe('the trace of an event', () => {
+  it('is told of a waiting event and of a dead letter, with the address of traces, and of no event without one', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const traceUrl = 'https://traces.example/trace/{traceId}'
+    const letters = withLetters(memoryInbox(), 1)
+    const { get } = pagesOf({ receiver: letters.receiver, traceUrl })
+    const send = (id: string) =>
+      letters.send(id, undefined, undefined, { traceparent: `00-${traceId}-b7ad6b7169203331-01` })
+    await send('evt_dead')
+    await letters.send('evt_untraced')
+    await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(2))
+    letters.hold = new Promise(() => {})
+    await letters.send('evt_runs')
+    await send('evt_waits')
+    const find = async (id: string) => (await get<Finding>(`api/find?q=${id}`)).exact
+    const { key } = await find('evt_dead')
+    expect(await get(`api/letters/${key}`)).toMatchObject({ id: 'evt_dead', traceId })
+    expect(await find('evt_dead')).toMatchObject({ state: 'dead', traceId })
+    expect(await find('evt_waits')).toMatchObject({ state: 'pending', traceId })
+    const { events } = await get<EventPage>('api/events?state=pending&id=evt_waits')
+    expect(events).toMatchObject([{ traceId }])
+    for (const id of ['evt_untraced', 'evt_runs']) expect(await find(id)).not.toHaveProperty('traceId')
+    expect((await get<Overview>('api/overview')).traceUrl).toBe(traceUrl)
   })
 })
 

@@ -484,6 +484,43 @@ describe('dead letters', () => {
   })
 })
 
+it('shows the trace of a dead letter and of a waiting event, to copy and as a link', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const letters = withLetters(memoryInbox(), 1)
+  const send = (id: string) =>
+    letters.send(id, undefined, undefined, { traceparent: `00-${traceId}-b7ad6b7169203331-01` })
+  await send('evt_dead')
+  await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(1))
+  letters.hold = new Promise(() => {})
+  await letters.send('evt_runs')
+  await send('evt_waits')
+  const linked = await open(
+    `${await serve(letters, { traceUrl: 'https://traces.example/{traceId}?a=b' })}#/letters`,
+  )
+  const isLinked = async () =>
+    expect(await linked.getByRole('link', { name: traceId }).getAttribute('href')).toBe(
+      `https://traces.example/${traceId}?a=b`,
+    )
+  await linked.getByRole('link', { name: 'evt_dead' }).click()
+  await isLinked()
+  await expectAccessible(linked)
+  await linked.keyboard.press('/')
+  await linked.getByRole('searchbox', { name: /^Event id/ }).fill('evt_waits')
+  await linked.keyboard.press('Enter')
+  const box = linked.getByRole('dialog', { name: 'Find an event' })
+  await box.getByRole('link', { name: traceId }).waitFor()
+  await expectAccessible(linked)
+  await box.getByRole('link', { name: 'Open it' }).click()
+  await linked.getByRole('heading', { name: 'Pending' }).waitFor()
+  await isLinked()
+  const plain = await open(`${await serve(letters)}#/letters`)
+  await plain.getByRole('link', { name: 'evt_dead' }).click()
+  await plain.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await plain.getByRole('button', { name: 'Copy trace id' }).click()
+  await expect.poll(() => plain.evaluate('navigator.clipboard.readText()')).toBe(traceId)
+  expect(await plain.getByRole('link', { name: traceId }).count()).toBe(0)
+})
+
 describe('the box', () => {
   it('tells where an event is by its id, and finds waiting and failed ones by a value, in two steps', async () => {
     const letters = withLetters()

@@ -18,7 +18,12 @@ export interface Letters {
   /** Codes of the receiver's logged warnings. */
   readonly warned: unknown[]
   /** Sends an event whose handler fails while `broken` is true. */
-  send(id: string, type?: string, data?: Record<string, unknown>): Promise<void>
+  send(
+    id: string,
+    type?: string,
+    data?: Record<string, unknown>,
+    headers?: Record<string, string>,
+  ): Promise<void>
   broken: boolean
   /** Ids whose handler fails whatever `broken` is. Set: only these fail. */
   failing: ReadonlySet<string> | undefined
@@ -51,9 +56,9 @@ export function withLetters(inbox: Inbox = memoryInbox(), concurrency = 16): Let
     isRetryable: false,
     failure: 'the CRM refused',
     hold: Promise.resolve(),
-    async send(id, type = 'conversation.resolved', data = { conversation_id: 'cnv_1' }) {
+    async send(id, type = 'conversation.resolved', data = { conversation_id: 'cnv_1' }, headers = {}) {
       const event = { id, type, created_at: '2026-11-22T00:00:00Z', data }
-      const reply = await receiver.handle(signedRequest(event, { secret: SECRET }))
+      const reply = await receiver.handle(signedRequest(event, { secret: SECRET, headers }))
       expect(reply.status).toBe(202)
     },
   }

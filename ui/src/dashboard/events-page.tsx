@@ -9,9 +9,10 @@ import { AgoCell, now as clock, distance, zoneOf } from '../kit/now.tsx'
 import { usePaged } from '../kit/paged.ts'
 import { inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
-import { clearing, Filters, filtersLabel, filtersTitle, selectionAt } from './filters.tsx'
+import { clearing, Filters, filtersLabel, filtersTitle, selectionAt, selectionHere } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
 import { fieldColumns, fieldName } from './payload-field.tsx'
+import { TraceFact } from './trace.tsx'
 
 /** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */
 interface Row extends EventRow {
@@ -79,9 +80,10 @@ function toRow(row: EventRow): Row {
 }
 
 /** Lists pending or active events, read-only because their processes own them. */
-export function EventsPage({ state, overview: { now, browsing, bodies } }: EventsPageProps) {
+export function EventsPage({ state, overview: { now, browsing, bodies, traceUrl } }: EventsPageProps) {
   useTitle(filtersTitle())
   const isPending = state === 'pending'
+  const isOne = selectionHere.value.filter.id !== undefined
   const paged = usePaged(
     () => selectionAt(now),
     ({ filter }, after, signal) => loadEvents('api/events', { ...filter, state, after }, signal, toRow),
@@ -93,6 +95,7 @@ export function EventsPage({ state, overview: { now, browsing, bodies } }: Event
   const { count, ...list } = paged.list.value
   const error = paged.error.value
   const columns = useColumns(list.rows, bodies)
+  const traceId = isOne && count === 1 ? list.rows[0]?.traceId : undefined
   return (
     <>
       <div class="bar">
@@ -106,6 +109,7 @@ export function EventsPage({ state, overview: { now, browsing, bodies } }: Event
         <Filters filters={browsing.filters} bodies={bodies} />
       </Folded>
       <Failure error={error} retry={paged.reload} isStale={count > 0} />
+      {traceId !== undefined && <TraceFact id={traceId} url={traceUrl} />}
       {count === 0 && (paged.ready.value || error !== undefined) ? (
         <Nothing what={`${state} events`} error={error} clear={clearing()}>
           <h2>{isPending ? 'No pending events' : 'No active events'}</h2>

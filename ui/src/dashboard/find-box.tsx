@@ -7,6 +7,7 @@ import { useKeys } from '../kit/keys.ts'
 import { Ago } from '../kit/now.tsx'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
+import { TraceFact } from './trace.tsx'
 
 const isOpen = signal(false)
 const text = signal('')
@@ -24,7 +25,7 @@ export function FindButton() {
 }
 
 /** Finds an event by its id, or by a value in its body. Ctrl K and `/` open it. */
-export function FindBox() {
+export function FindBox({ traceUrl }: { readonly traceUrl: string | undefined }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useKeys({ '/': () => (isOpen.value = true) }, { '/': 'finds an event, as does Ctrl K' })
   useEffect(() => {
@@ -75,7 +76,7 @@ export function FindBox() {
           />
         </Field>
       </form>
-      <Result onLeave={close} />
+      <Result traceUrl={traceUrl} onLeave={close} />
     </dialog>
   )
 }
@@ -93,7 +94,12 @@ async function search(): Promise<void> {
   }
 }
 
-function Result({ onLeave }: { readonly onLeave: () => void }) {
+interface ResultProps {
+  readonly traceUrl: string | undefined
+  readonly onLeave: () => void
+}
+
+function Result({ traceUrl, onLeave }: ResultProps) {
   if (finding.value === undefined) return null
   const { q, found, error } = finding.value
   if (error !== undefined)
@@ -103,6 +109,7 @@ function Result({ onLeave }: { readonly onLeave: () => void }) {
       </p>
     )
   if (found === undefined) return <p class="quiet">Searching …</p>
+  const { traceId } = found.exact
   const others = found.found.filter(({ key }) => key !== found.exact.key)
   const own = found.found.find(({ key }) => key === found.exact.key)
   return (
@@ -115,6 +122,7 @@ function Result({ onLeave }: { readonly onLeave: () => void }) {
           <Exact exact={found.exact} own={own} onLeave={onLeave} />
         )}
       </p>
+      {traceId !== undefined && <TraceFact id={traceId} url={traceUrl} />}
       <p class="small quiet">
         {others.length === 0 && 'No waiting or failed event has this value. '}
         The bodies of handled events are gone, so these are found by their id only. Searched:{' '}

@@ -14,8 +14,15 @@ import { useTitle } from '../kit/title.ts'
 import { toast } from '../kit/toasts.tsx'
 import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
 import { ShareLetter } from './share-letter.tsx'
+import { Trace } from './trace.tsx'
 
-export function LetterPage({ letterKey, role }: { readonly letterKey: string; readonly role: Role }) {
+interface LetterPageProps {
+  readonly letterKey: string
+  readonly role: Role
+  readonly traceUrl: string | undefined
+}
+
+export function LetterPage({ letterKey, role, traceUrl }: LetterPageProps) {
   const isFollowed = useSignal(false)
   const isOver = useSignal(false)
   const letter = useResource(
@@ -74,7 +81,7 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
       {letter.data.value === undefined ? (
         <h1 class="visually-hidden">Dead letter</h1>
       ) : (
-        <Letter letter={letter.data.value} actions={canChange ? change : undefined} />
+        <Letter letter={letter.data.value} traceUrl={traceUrl} actions={canChange ? change : undefined} />
       )}
     </>
   )
@@ -82,11 +89,24 @@ export function LetterPage({ letterKey, role }: { readonly letterKey: string; re
 
 interface LetterProps {
   readonly letter: EventRow
+  readonly traceUrl: string | undefined
   readonly actions: ((action: Change) => Promise<void>) | undefined
 }
 
-function Letter({ letter, actions }: LetterProps) {
-  const { id, type, namespace, attempts, receivedAt, failedAt = 0, reason = '', stack, body, sealed } = letter
+function Letter({ letter, traceUrl, actions }: LetterProps) {
+  const {
+    id,
+    type,
+    namespace,
+    attempts,
+    receivedAt,
+    failedAt = 0,
+    reason = '',
+    stack,
+    body,
+    sealed,
+    traceId,
+  } = letter
   return (
     <>
       <div class="bar">
@@ -125,6 +145,12 @@ function Letter({ letter, actions }: LetterProps) {
         <dd>
           <Ago at={failedAt} />, after {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
         </dd>
+        {traceId !== undefined && <dt>Trace</dt>}
+        {traceId !== undefined && (
+          <dd>
+            <Trace id={traceId} url={traceUrl} />
+          </dd>
+        )}
       </dl>
       <ShareLetter letter={letter} />
       <section class="stack" aria-labelledby="reason">

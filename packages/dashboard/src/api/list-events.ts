@@ -1,6 +1,7 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
 import { type BrowsedEvent, eventKey, groupOf, isSealed, readGroups, requirePattern } from '@ackhook/core/spi'
 import { matchesLetter } from '../letters/letter-filter.ts'
+import { traceIdIn } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { shorten } from '../options/shorten.ts'
 import {
@@ -163,6 +164,7 @@ function plainRow(
     ...(reason !== undefined && { reason: shorten(redact(reason, { id, type, namespace }), MAX_REASON) }),
     ...(isSealed(event) && { sealed: true as const }),
     ...('dueInMs' in event && event.dueInMs !== undefined && { dueInMs: event.dueInMs }),
+    ...traceIdIn(event),
   }
 }
 

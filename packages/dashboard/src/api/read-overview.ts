@@ -4,7 +4,7 @@ import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.t
 
 /** `GET api/overview` */
 export async function readOverview(
-  { inbox, activity, redact, bodies }: ResolvedDashboard,
+  { inbox, activity, redact, bodies, traceUrl }: ResolvedDashboard,
   role: Role,
 ): Promise<Overview> {
   const [{ waitingError: error, ...stats }, throughput, processes] = await Promise.all([
@@ -25,6 +25,7 @@ export async function readOverview(
     ...(activity !== undefined && { here: activity.view(redact) }),
     browsing: { states: states.filter(state => state !== 'dead'), filters },
     bodies,
+    ...(traceUrl !== undefined && { traceUrl }),
   }
 }
 

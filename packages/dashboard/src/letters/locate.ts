@@ -1,5 +1,5 @@
 import type { DeadLetter, Inbox } from '@ackhook/core'
-import { type BrowsedEvent, groupOf } from '@ackhook/core/spi'
+import { type BrowsedEvent, groupOf, traceContext } from '@ackhook/core/spi'
 import type { Whereabouts } from '../protocol/protocol.ts'
 
 /** Where an event is, with the event itself if it waits or is dead. */
@@ -37,7 +37,14 @@ function locatedAt(state: 'pending' | 'active' | 'dead', event: BrowsedEvent | D
   const where = {
     state,
     ...(isRetrying && { isRetrying }),
+    ...traceIdIn(event),
     ...(hasFailed && { group: groupOf({ reason: '', ...event }) }),
   }
   return { where, event }
+}
+
+/** Returns the id of an event's trace. */
+export function traceIdIn({ trace }: Pick<BrowsedEvent, 'trace'>): { readonly traceId?: string } {
+  const [, traceId] = traceContext(trace?.traceparent)?.traceparent.split('-') ?? []
+  return traceId === undefined ? {} : { traceId }
 }

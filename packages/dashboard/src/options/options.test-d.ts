@@ -8,5 +8,6 @@ export const options: DashboardOptions & Record<Exclude<keyof DashboardOptions, 
   allowedHosts: undefined,
   bodies: undefined,
   redact: undefined,
+  traceUrl: undefined,
   trustProxy: undefined,
 }

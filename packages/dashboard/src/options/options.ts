@@ -34,6 +34,11 @@ export interface DashboardOptions<Native = unknown> {
   readonly trustProxy?: boolean | undefined
   /** Returns the text to show instead of a body or an error text. It receives the text and its event. */
   readonly redact?: ((text: string, event: RedactedEvent) => string) | undefined
+  /**
+   * Address of a trace in your tracing tool, with `{traceId}`: `'https://traces.example.com/trace/{traceId}'`. Events whose
+   * request had a trace then link to it. Default: only their trace id is shown.
+   */
+  readonly traceUrl?: string | undefined
 }
 
 export interface ResolvedDashboard {
@@ -50,14 +55,15 @@ export interface ResolvedDashboard {
   /** Absent: follows the framework's setting. */
   readonly trustProxy: boolean | undefined
   readonly redact: (text: string, event: RedactedEvent) => string
+  readonly traceUrl: string | undefined
 }
 
-const NAMES = ['receiver', 'inbox', 'authorize', 'allowedHosts', 'bodies', 'redact', 'trustProxy']
+const NAMES = ['receiver', 'inbox', 'authorize', 'allowedHosts', 'bodies', 'redact', 'traceUrl', 'trustProxy']
 
 /** Throws `ConfigurationError` for a wrong option. */
 export function resolveOptions<Native>(options: DashboardOptions<Native>): ResolvedDashboard {
   refuseUnknownNames(options, NAMES)
-  const { authorize, allowedHosts, bodies = false, redact = text => text, trustProxy } = options
+  const { authorize, allowedHosts, bodies = false, redact = text => text, traceUrl, trustProxy } = options
   if (typeof authorize !== 'function') {
     throw new ConfigurationError(
       'authorize',
@@ -70,6 +76,11 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean')
     throw new ConfigurationError('trustProxy', 'must be true or false')
   if (typeof redact !== 'function') throw new ConfigurationError('redact', 'must be a function')
+  if (traceUrl !== undefined && !isTraceUrl(traceUrl))
+    throw new ConfigurationError(
+      'traceUrl',
+      "must be an http or https address that contains {traceId}, such as 'https://traces.example.com/trace/{traceId}'",
+    )
   const source = sourceOf(options)
   return {
     ...source,
@@ -78,6 +89,7 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
     bodies,
     trustProxy,
     redact,
+    traceUrl,
   }
 }
 
@@ -115,6 +127,15 @@ function isObject(value: unknown): value is object {
 
 function isHostList(value: unknown): boolean {
   return Array.isArray(value) && value.every(one => typeof one === 'string' && hostName(one) !== undefined)
+}
+
+function isTraceUrl(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    value.includes('{traceId}') &&
+    /^https?:\/\/[^/]/i.test(value) &&
+    URL.canParse(value)
+  )
 }
 
 function isInbox(inbox: unknown): boolean {

@@ -25,6 +25,8 @@ export interface Overview {
   readonly browsing: Browsing
   /** Bodies are shown, and so are their fields in lists. */
   readonly bodies: boolean
+  /** Address of a trace, with `{traceId}` for its id. Absent without the option. */
+  readonly traceUrl?: string
 }
 
 /** Span of time that figures cover. */
@@ -233,6 +235,11 @@ export interface EventRow {
   readonly group?: string
   /** Milliseconds until the next attempt, if the inbox reports it. */
   readonly dueInMs?: number
+  /**
+   * Id of the trace that the request belonged to: 32 hexadecimal digits. Present for a single event, and in lists if the
+   * inbox returns it there.
+   */
+  readonly traceId?: string
   /** Set if the inbox stores it sealed, and this process has not the key: neither body nor error can be read. */
   readonly sealed?: true
   /**
@@ -301,6 +308,8 @@ export interface Whereabouts {
   readonly group?: string
   /** An attempt has failed since the event was accepted or redriven, and another follows. */
   readonly isRetrying?: true
+  /** As in {@link EventRow}, of an event that waits, runs or is dead. */
+  readonly traceId?: string
 }
 
 /**
