@@ -72,7 +72,7 @@ describe("the guide's store", () => {
 
 describe("the guide's inbox", () => {
   const cases = inboxSuite({
-    capabilities: { survives: true, shared: true, serialize: false, forgets: true },
+    capabilities: { survives: true, shared: true, serialize: false, forgets: true, traces: true },
     async open() {
       const { postgresInbox, TABLE } = await example<InboxGuide>('writing-an-inbox')
       const pools = await poolsOf(TABLE, 'webhook_events, webhook_processes', 8)
