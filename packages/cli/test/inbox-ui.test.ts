@@ -102,6 +102,19 @@ test("accepts only loopback's host names", async () => {
   })
 })
 
+test('links events to their traces at --trace-url', async () => {
+  await withFolder(async folder => {
+    const file = join(folder, 'webhooks.db')
+    await appWithLetter(file)
+    const traceUrl = 'http://localhost:16686/trace/{traceId}'
+    const { at } = await startUi(['--sqlite', file, '--trace-url', traceUrl])
+    expect(await (await fetch(`${at}/api/overview`)).json()).toMatchObject({ traceUrl })
+    const { code, err } = await runCli(['inbox', 'ui', '--sqlite', file, '--trace-url', 'localhost'])
+    expect(code).toBe(2)
+    expect(err).toMatch(/--trace-url: must be an http or https address that contains \{traceId\}/)
+  })
+})
+
 test('a file that does not exist is an error at once', async () => {
   const { code, err } = await runCli(['inbox', 'ui', '--sqlite', 'none.db'])
   expect(code).toBe(2)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createReceiver, type Inbox, memoryInbox, NonRetryableError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
-import { createEvent, testReceiver } from '@ackhook/testing'
+import { createEvent, signedRequest, testReceiver } from '@ackhook/testing'
 import stringWidth from 'fast-string-width'
 import { describe, expect, test, vi } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
@@ -70,6 +70,17 @@ test('show prints one dead letter with its body, or ends with 1', async () => {
     code: 1,
     out: expect.stringMatching(/^evt_1 in namespace other is unknown\./),
   })
+})
+
+test("show prints the id of an event's trace, and in JSON its trace context", async () => {
+  const { run, inbox, receiver } = await setUp()
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const event = createEvent('a.b', { id: 'evt_1' })
+  await receiver.handle(signedRequest(event, { secret: SECRET, headers: { traceparent } }))
+  await vi.waitFor(async () => expect((await inbox.stats()).dead).toBe(1))
+  expect((await run(['show', 'evt_1'])).out).toMatch(/^trace {5}0af7651916cd43dd8448eb211c80319c$/m)
+  const { deadLetter } = JSON.parse((await run(['show', 'evt_1', '--json'])).out)
+  expect(deadLetter.trace).toEqual({ traceparent })
 })
 
 test('show tells when an event was handled, or that it never came', async () => {

@@ -77,6 +77,7 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .option('--port <n>', 'port to listen on; 0 picks a free one', parsePort, 4401)
     .option('--read-only', 'allow neither redrive nor discard')
     .option('--bodies', 'show the bodies of dead letters')
+    .option('--trace-url <url>', 'address of a trace, with {traceId}')
     .action(async (flags: UiFlags) => finish(await ui(flags, parts)))
   return command
 }

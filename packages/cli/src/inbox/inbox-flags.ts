@@ -24,6 +24,7 @@ export interface UiFlags extends InboxFlags {
   readonly port: number
   readonly readOnly?: boolean
   readonly bodies?: boolean
+  readonly traceUrl?: string
 }
 
 /** Flags that select dead letters, besides their namespace. */

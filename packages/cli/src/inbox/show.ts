@@ -89,7 +89,8 @@ export function timeOf(ms: number): string {
 }
 
 function partsOf(state: string, event: BrowsedEvent): readonly (readonly string[])[] {
-  const { namespace, attempts, reason, failedAt, dueInMs } = event
+  const { namespace, attempts, reason, failedAt, dueInMs, trace } = event
+  const [, traceId] = trace?.traceparent.split('-') ?? []
   return [
     ['id', printable(event.id)],
     ['state', state],
@@ -99,6 +100,7 @@ function partsOf(state: string, event: BrowsedEvent): readonly (readonly string[
     ...(failedAt === undefined ? [] : [['failed', timeOf(failedAt)]]),
     ['attempts', String(attempts)],
     ...(dueInMs === undefined ? [] : [['next attempt', `in ${Math.ceil(dueInMs / 1000)} s`]]),
+    ...(traceId === undefined ? [] : [['trace', printable(traceId)]]),
     ...(reason === undefined ? [] : [['reason', printable(reason)]]),
   ]
 }

@@ -88,11 +88,18 @@ function adviceOf(reason: string, cause: unknown, { sqlite }: InboxFlags): strin
   return advice === undefined || reason.includes(advice.fix) ? '' : `: ${advice.cause}; ${advice.fix}`
 }
 
-/** Flags for the options of `bullmqInbox`. */
-const FLAGS: Readonly<Record<string, string>> = { connection: '--redis', postgres: '--postgres' }
+/** Flags for options of `bullmqInbox` and `dashboard`. */
+const FLAGS: Readonly<Record<string, string>> = {
+  connection: '--redis',
+  postgres: '--postgres',
+  traceUrl: '--trace-url',
+}
 
 function withFlags(text: string): string {
-  return text.replace(/(?:(?:the o|O)ption )?['`](connection|postgres)['`]/g, (_, name) => FLAGS[name] ?? '')
+  return text.replace(
+    /(?:(?:the o|O)ption )?['`](connection|postgres|traceUrl)['`]/g,
+    (_, name) => FLAGS[name] ?? '',
+  )
 }
 
 function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {
