@@ -158,6 +158,19 @@ test('discard --older-than deletes the letters whose last attempt is that long a
     expect((await run(['list', '--older-than', '3h'])).out).toBe('No dead letter matches.')
     expect((await run(['list', '--older-than', '1h'])).out).toMatch(/dead_old/)
     expect((await run(['list', '--older-than', '1h'])).out).not.toMatch(/dead_new/)
+    expect(await run(['discard', '--older-than', '1h', '--dry-run'])).toMatchObject({
+      code: 0,
+      asked: [],
+      out: '1 would be discarded',
+    })
+    expect(await run(['redrive', 'dead_new', 'dead_old', 'other', '--dry-run'])).toMatchObject({
+      code: 1,
+      out: '2 would be redriven, 1 not (no such dead letter): other',
+    })
+    expect(JSON.parse((await run(['discard', '--all', '--dry-run', '--json'])).out)).toMatchObject({
+      matched: 2,
+    })
+    expect(await app.stats()).toMatchObject({ pending: 0, dead: 2 })
     const { asked, out } = await run(['discard', '--older-than', '1h'], fakeTerminal({ sure: true }))
     expect(asked).toEqual(['Delete those of 2 dead letters that match --older-than 1h for good?'])
     expect(out).toBe('1 discarded')

@@ -46,18 +46,13 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
   withNamespace(add('show', 'Show one event: handled and when, or what waits, runs or failed, with its body'))
     .argument('<id>', 'event id')
     .action(async (id: string, flags: InboxFlags) => finish(await show(id, flags, parts)))
-  withFilter(add('redrive', 'Run dead letters again, from attempt 1'))
-    .argument('[ids...]', 'event ids')
-    .option('--all', 'every dead letter')
-    .option('--yes', 'skip the confirmation')
+  withTargets(add('redrive', 'Run dead letters again, from attempt 1'))
     .option('--rate <n>', 'redrive this many per second, or such as 600/m (default: no limit)', parseRate)
     .option('--no-follow', 'end once they are redriven, without waiting for the results')
     .action(async (ids: string[], flags: ChangeFlags) => finish(await redrive(ids, flags, parts)))
-  withFilter(add('discard', 'Delete dead letters for good'))
-    .argument('[ids...]', 'event ids')
-    .option('--all', 'every dead letter')
-    .option('--yes', 'skip the confirmation')
-    .action(async (ids: string[], flags: ChangeFlags) => finish(await discard(ids, flags, parts)))
+  withTargets(add('discard', 'Delete dead letters for good')).action(
+    async (ids: string[], flags: ChangeFlags) => finish(await discard(ids, flags, parts)),
+  )
   withNamespace(add('forget', 'Forget the ids of handled events, so that a replay runs them again'))
     .argument('<ids...>', 'event ids')
     .action(async (ids: string[], flags: InboxFlags) => finish(await forget(ids, flags, parts)))
@@ -118,6 +113,15 @@ function withFilter(command: Command): Command {
     .option('--group <fingerprint>', 'only those of one group, as inbox groups prints it')
 }
 
+/** Adds the ways to choose the dead letters that a command changes. */
+function withTargets(command: Command): Command {
+  return withFilter(command)
+    .argument('[ids...]', 'event ids')
+    .option('--all', 'every dead letter')
+    .option('--dry-run', 'only count the matches')
+    .option('--yes', 'skip the confirmation')
+}
+
 /** Adds the options that name an inbox. */
 export function withPlace(command: Command): Command {
   return command
@@ -144,7 +148,7 @@ Examples:
   $ ackhook inbox redrive --type 'order.*' --error TypeError --sqlite webhooks.db
   $ ackhook inbox redrive --all --yes --rate 10/s --sqlite webhooks.db
   $ ackhook inbox discard evt_123 --sqlite webhooks.db
-  $ ackhook inbox discard --older-than 30d --sqlite webhooks.db
+  $ ackhook inbox discard --older-than 30d --dry-run --sqlite webhooks.db
   $ ackhook inbox ingest events.jsonl --dry-run --sqlite webhooks.db
   $ ackhook inbox erase --where data.contact_id=ct_1 --sqlite webhooks.db
   $ ackhook inbox forget evt_123 --sqlite webhooks.db

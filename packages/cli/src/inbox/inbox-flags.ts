@@ -50,6 +50,8 @@ export interface GroupsFlags extends InboxFlags {
 export interface ChangeFlags extends FilterFlags {
   readonly all?: boolean
   readonly yes?: boolean
+  /** Counts the letters, and changes none. */
+  readonly dryRun?: boolean
   /** Events per second. Absent: no limit. */
   readonly rate?: number
   /** Waits for the results of a redrive. */

@@ -56,6 +56,8 @@ interface LetterChange {
   readonly reasonOf: (target: DeadTarget, inbox: Inbox) => string | Promise<string>
 }
 
+const PAST = { redrive: 'redriven', discard: 'discarded' } as const
+
 /** Prompts for confirmation before it deletes letters or changes letters not given by id. */
 function changeLettersOf(
   ids: readonly string[],
@@ -65,6 +67,10 @@ function changeLettersOf(
 ): Promise<number> {
   const isBulk = requireTargets(ids, flags)
   return withInbox(flags, parts, async inbox => {
+    if (flags.dryRun) {
+      const found = isBulk ? matching(flags, failedByOf(flags), inbox) : named(ids, flags, inbox)
+      return countOnly(found, `would be ${PAST[action]}`, { flags, parts, inbox })
+    }
     // Asks before it reads the letters. Those that fail while the question waits stay as they are.
     const [total, newestAt] = isBulk ? await extentOf(inbox) : [ids.length]
     const failedBy = failedByOf(flags) ?? newestAt
@@ -72,7 +78,7 @@ function changeLettersOf(
     if (isAsked && !(await confirmed(question(targetsOf(total, isBulk, flags)), flags, parts.terminal)))
       return EXIT.failed
     return change(isBulk ? matching(flags, failedBy, inbox) : named(ids, flags, inbox), {
-      verb: action === 'redrive' ? 'redriven' : 'discarded',
+      verb: PAST[action],
       total,
       apply: keys => changeLetters(inbox.deadLetters, action, keys),
       reasonOf: target => reasonOf(target, inbox),
@@ -83,6 +89,29 @@ function changeLettersOf(
       inbox,
     })
   })
+}
+
+/** Prints how many letters a command would change. Fails if one of those given by id does not exist. */
+async function countOnly(
+  pages: AsyncIterable<readonly Found[]>,
+  would: string,
+  { flags, parts, inbox }: Pick<Change, 'flags' | 'parts' | 'inbox'>,
+): Promise<number> {
+  const { stop, out } = parts.terminal
+  const refusals = new Refusals()
+  let matched = 0
+  for await (const page of pages) {
+    for (const found of page) {
+      if ('refusal' in found) refusals.add(found.id, found.refusal)
+      // A listed letter has its type; one given by id is looked up.
+      else if (found.target.type !== undefined || (await isDead(found.target.key, inbox))) matched++
+      else refusals.add(found.id, noDeadLetter(found.target))
+    }
+    if (stop.aborted) break
+  }
+  if (flags.json) out(JSON.stringify({ matched, ...refusals.toJson() }))
+  else out(`${matched} ${would}${refusals.describe()}${stop.aborted ? ', stopped before the end' : ''}`)
+  return refusals.count === 0 && !stop.aborted ? EXIT.ok : EXIT.failed
 }
 
 /** Returns the number of dead letters, and the time of the newest one. */
