@@ -11,7 +11,15 @@ import { ERRORS, pageOptions } from './page-options.mjs'
 process.env['NODE_ENV'] = 'production'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+const TYPES = {
+  html: 'text/html',
+  js: 'text/javascript',
+  css: 'text/css',
+  svg: 'image/svg+xml',
+  txt: 'text/plain',
+}
+/** Licenses of the packages in a page, which must be passed on with it. */
+const LICENSES = 'licenses.txt'
 
 const packages = fileURLToPath(new URL('../packages/', import.meta.url))
 await buildPage('dashboard', `${packages}dashboard/page/assets.js`, (assets, into) =>
@@ -25,8 +33,9 @@ await buildPage('emulator', `${packages}emulator/page/index.html`, (assets, into
 
 async function buildPage(page, into, write) {
   if (process.argv.includes('--if-changed') && isUpToDate(page, into)) return
-  const assets = await assetsOf(page)
+  const { [LICENSES]: licenses, ...assets } = await assetsOf(page)
   mkdirSync(dirname(into), { recursive: true })
+  writeFileSync(join(dirname(into), LICENSES), licenses.body)
   write(assets, into)
 }
 
@@ -63,6 +72,7 @@ async function assetsOf(page) {
       assetsInlineLimit: 0,
       target: 'es2022',
       cssCodeSplit: false,
+      license: { fileName: LICENSES },
     },
   })
   // Vite returns files in the order of completion.
