@@ -5,6 +5,8 @@ export const LANGUAGES = ['js', 'ts']
 /** Types of packages that ship none, for the TypeScript form. */
 const TYPES = { express: '@types/express' }
 const RUNNER = ['tsx', '@types/node']
+/** Yarn's own loader reads a .mts file as CommonJS on Node 20, so `await` outside of functions fails. */
+const IN_NODE_MODULES = 'yarn config set nodeLinker node-modules'
 /** Parts of a command that PowerShell reads differently. */
 const ONLY_IN_A_SHELL = /[\\$|<>&;(){}'"#]|^\w+=/
 const FILE_BLOCK = /^<!-- test: new-user file=(\S+\.mjs) -->\n(?:<!-- [^\n]* -->\n)*```ts$/gm
@@ -34,9 +36,13 @@ export function namesFor(text, language, files) {
 export function commandsFor(code, { manager, language = 'js', files = [] }) {
   // These blocks work in a checkout of this repository, which has one package manager.
   if (/^(git clone|npm ci)\b|\bnpm run\b/m.test(code)) return code
+  const isTypeScript = language === 'ts' && files.length > 0
   return code
     .split('\n')
-    .map(line => commandFor(language === 'ts' ? inTypeScript(line, files) : line, manager))
+    .map(line => {
+      const command = commandFor(isTypeScript ? inTypeScript(line, files) : line, manager)
+      return isTypeScript && command === 'yarn init -y' ? `${command}\n${IN_NODE_MODULES}` : command
+    })
     .join('\n')
 }
 
@@ -51,7 +57,6 @@ export function commandsForPowerShell(code) {
 }
 
 function inTypeScript(line, files) {
-  if (files.length === 0) return line
   const [, runner, file] = /^(node (?:\S+ )*)(\S+)$/.exec(line) ?? []
   if (file !== undefined && files.includes(file))
     return `${runner}--import tsx ${namesFor(file, 'ts', files)}`
