@@ -44,12 +44,15 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
     expect(bytes).toBeLessThan(400_000)
   })
 
-  it.runIf(contents.some(one => one.startsWith('page/')))('has the licenses of what its page contains', () => {
-    const licenses = readFileSync(`${path}page/licenses.txt`, 'utf8')
-    expect(contents).toContain('page/licenses.txt')
-    for (const one of ['preact', '@preact/signals', '@preact/signals-core', 'uplot'])
-      expect(licenses).toMatch(new RegExp(`## ${one} - [\\d.]+ \\(MIT\\)\n[^#]*Copyright \\(c\\)`))
-  })
+  it.runIf(contents.some(one => one.startsWith('page/')))(
+    'has the licenses of what its page contains',
+    () => {
+      const licenses = readFileSync(`${path}page/licenses.txt`, 'utf8')
+      expect(contents).toContain('page/licenses.txt')
+      for (const one of ['preact', '@preact/signals', '@preact/signals-core', 'uplot'])
+        expect(licenses).toMatch(new RegExp(`## ${one} - [\\d.]+ \\(MIT\\)\n[^#]*Copyright \\(c\\)`))
+    },
+  )
 
   it('has source maps that point to the packed sources', () => {
     for (const name of contents.filter(one => one.endsWith('.js.map'))) {
