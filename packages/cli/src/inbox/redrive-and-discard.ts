@@ -67,17 +67,17 @@ function changeLettersOf(
 ): Promise<number> {
   const isBulk = requireTargets(ids, flags)
   return withInbox(flags, parts, async inbox => {
-    if (flags.dryRun) {
-      const found = isBulk ? matching(flags, failedByOf(flags), inbox) : named(ids, flags, inbox)
-      return countOnly(found, `would be ${PAST[action]}`, { flags, parts, inbox })
-    }
+    const targets = (failedBy: number | undefined): AsyncIterable<readonly Found[]> =>
+      isBulk ? matching(flags, failedBy, inbox) : named(ids, flags, inbox)
+    if (flags.dryRun)
+      return countOnly(targets(failedByOf(flags)), `would be ${PAST[action]}`, { flags, parts, inbox })
     // Asks before it reads the letters. Those that fail while the question waits stay as they are.
     const [total, newestAt] = isBulk ? await extentOf(inbox) : [ids.length]
     const failedBy = failedByOf(flags) ?? newestAt
     const isAsked = total > 0 && (isBulk || action === 'discard')
     if (isAsked && !(await confirmed(question(targetsOf(total, isBulk, flags)), flags, parts.terminal)))
       return EXIT.failed
-    return change(isBulk ? matching(flags, failedBy, inbox) : named(ids, flags, inbox), {
+    return change(targets(failedBy), {
       verb: PAST[action],
       total,
       apply: keys => changeLetters(inbox.deadLetters, action, keys),

@@ -94,12 +94,10 @@ const FLAGS: Readonly<Record<string, string>> = {
   postgres: '--postgres',
   traceUrl: '--trace-url',
 }
+const NAMED_OPTION = new RegExp(`(?:(?:the o|O)ption )?['\`](${Object.keys(FLAGS).join('|')})['\`]`, 'g')
 
 function withFlags(text: string): string {
-  return text.replace(
-    /(?:(?:the o|O)ption )?['`](connection|postgres|traceUrl)['`]/g,
-    (_, name) => FLAGS[name] ?? '',
-  )
+  return text.replace(NAMED_OPTION, (_, name) => FLAGS[name] ?? '')
 }
 
 function noQueue({ redis, queue = 'ackhook', prefix = 'bull', schema = 'bullmq' }: InboxFlags): string {
