@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { expectAccessible, type Page } from '../../../test/support/browser.ts'
-import { inFull } from '../../../test/support/in-full.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ACCESSIBLE_AT, expectAccessibleIn, type Look, type Page } from '../../../test/support/browser.ts'
+import { itInFull } from '../../../test/support/in-full.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, withLetters } from './with-letters.ts'
@@ -28,6 +28,10 @@ beforeEach(async () => {
 })
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+/** Opens what a narrow page folds. */
+const unfold = async (page: Page) => {
+  await page.evaluate("document.querySelectorAll('.folded').forEach(folded => { folded.open = true })")
+}
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `evt_${n}_${Math.random()}`)
 
@@ -126,33 +130,194 @@ describe('the display', () => {
   })
 })
 
-it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
-  'passes axe in %s: empty, filtered, failing, asking',
-  { timeout: 240_000 },
-  async colorScheme => {
-    const context = await contextWith({ colorScheme, bypassCSP: true })
-    const page = await open(root, context, FAILED_LOAD)
-    const check = async (place: string, text: string) => {
-      await page.goto(`${root}#/${place}`)
-      await page.getByText(text).first().waitFor()
-      await expectAccessible(page)
+/** Opens a page to check with axe: by default in each look. */
+const accessible = async (place: string, allowed?: RegExp) => {
+  const context = await contextWith(ACCESSIBLE_AT)
+  const page = await open(`${root}#/${place}`, context, allowed)
+  const check = (state: string, ...looks: Look[]) =>
+    expectAccessibleIn(page, state, looks.length === 0 ? undefined : looks)
+  const heading = (name: string | RegExp) => page.getByRole('heading', { name }).waitFor()
+  return { context, page, check, heading }
+}
+
+it('has no axe violations: an overview, a list, a letter, a dialog, and trouble', {
+  timeout: 120_000,
+}, async () => {
+  await dead(letters, ['evt_axe'])
+  const { context, page, check, heading } = await accessible('overview', FAILED_LOAD)
+  await page.locator('.verdict').waitFor()
+  await page.locator('.plot canvas').first().waitFor()
+  await check('an overview with charts', [320, 'dark'], [1440, 'light'])
+  await page.getByRole('link', { name: /^Dead letters/ }).click()
+  await page.getByRole('link', { name: 'evt_axe' }).waitFor()
+  await expectAccessibleIn(page, 'dead letters', [[320, 'light']], () => unfold(page))
+  await button(page, 'Discard all …').click()
+  await heading('Discard all 1 letter?')
+  await check('the dialog to discard', [390, 'dark'])
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'evt_axe' }).click()
+  await heading('Last error')
+  await check('a letter', [390, 'light'])
+  await context.route('**/api/**', route => route.abort())
+  await page.getByText('The server does not respond').first().waitFor()
+  await check('no server', [1440, 'dark'])
+})
+
+describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { timeout: 600_000 }, () => {
+  itInFull('on an overview that is empty, full and paused', async () => {
+    const { page, check, heading } = await accessible('overview')
+    await heading('Overview')
+    await page.locator('.verdict').waitFor()
+    await check('a quiet overview')
+    await letters.receiver.handle({ method: 'GET', headers: {}, body: new Uint8Array(), context: undefined })
+    await dead(letters, ids(12))
+    await page.getByText('405 method_not_allowed').first().waitFor()
+    await page.locator('.verdict.bad').waitFor()
+    await page.locator('.plot canvas').first().waitFor()
+    await check('an overview with charts')
+    for (const table of await button(page, 'Table').all()) await table.click()
+    await check('charts as tables')
+    await button(page, 'Pause handling …').click()
+    await heading('Pause handling?')
+    await check('the dialog to pause')
+    await button(page, /^Pause$/).click()
+    await page.getByText('Handling is paused: events').waitFor()
+    await check('a paused overview')
+    await button(page, 'Resume all').click()
+    await page.getByText('Handling is paused: events').waitFor({ state: 'detached' })
+  })
+
+  itInFull('on lists that are empty, full, filtered and selected', async () => {
+    const { page, check, heading } = await accessible('letters')
+    await heading('No dead letters')
+    await check('no dead letters')
+    for (const state of ['Pending', 'Active']) {
+      await page.getByRole('link', { name: state }).click()
+      await heading(`No ${state.toLowerCase()} events`)
+      await check(`no ${state.toLowerCase()} events`)
     }
-    await check('letters', 'No dead letters')
-    await check('pending', 'No pending events')
-    await check('active', 'No active events')
-    await dead(letters, ['evt_axe'])
-    await check('letters?type=c.d', 'No dead letters match')
-    await check('letters/none', 'This dead letter no longer exists')
-    await check('letters', 'evt_axe')
-    await button(page, 'Discard all').click()
-    await page.getByRole('heading', { name: 'Discard all 1 letter?' }).waitFor()
-    await expectAccessible(page)
-    await page.keyboard.press('Escape')
+    let release = (): void => {}
+    letters.hold = new Promise(resolve => {
+      release = resolve
+    })
+    // Sixteen are active, and the others wait for them.
+    for (const id of ids(20)) await letters.send(id)
+    for (const state of ['Pending', 'Active']) {
+      await page.getByRole('link', { name: state }).click()
+      await page.locator('tr.row').first().waitFor()
+      await check(`${state.toLowerCase()} events`)
+    }
+    release()
+    await page.getByRole('link', { name: /^Dead letters/ }).click()
+    await page.locator('tr.row').nth(7).waitFor()
+    await page.getByText('Stack', { exact: true }).first().click()
+    await page.locator('tr.row').first().getByRole('checkbox').check()
+    await check('dead letters, one selected, with an open stack')
+    await expectAccessibleIn(page, 'dead letters, all unfolded', undefined, () => unfold(page))
+    await dead(letters, ['evt_new'])
+    await button(page, /^\d+ new$/).waitFor()
+    await check('new letters')
+    await page.goto(`${root}#/letters?type=c.d`)
+    await heading('No dead letters match these filters')
+    await check('no letters that match')
+  })
+
+  itInFull('on a letter, and on one that is gone', async () => {
+    letters.failure = 'the CRM refused'
+    await letters.send('evt_letter', 'a.b', { conversation_id: 'cnv_1', items: [{ sku: 'a' }, { sku: 'b' }] })
+    const { page, check, heading } = await accessible('letters', FAILED_LOAD)
+    await page.getByRole('link', { name: 'evt_letter' }).click()
+    await heading('Last error')
+    await check('a letter')
+    await page.getByText('Stack', { exact: true }).click()
+    await page.getByLabel('Search in payload').fill('b')
+    await button(page, 'sku').first().click()
+    await check('a letter with its stack, searched and a value chosen')
+    await button(page, 'Redrive').click()
+    await button(page, 'Redrive 1 letter').click()
+    await page.getByText('evt_letter: redriven, and failed again.').waitFor()
+    await check('a letter redriven in vain')
+    await page.goto(`${root}#/letters/none`)
+    await page.getByText('This dead letter no longer exists').first().waitFor()
+    await check('no such letter')
+  })
+
+  itInFull('on dialogs, the keys and the results of batches', async () => {
+    await dead(letters, ids(3))
+    const { page, check, heading } = await accessible('letters')
+    await page.locator('tr.row').first().waitFor()
+    for (const action of ['Discard', 'Redrive']) {
+      await button(page, `${action} all …`).click()
+      await heading(`${action} all 3 letters?`)
+      await check(`the dialog to ${action.toLowerCase()} all`)
+      await page.keyboard.press('Escape')
+    }
+    for (const place of ['overview', 'letters']) {
+      await page.goto(`${root}#/${place}`)
+      await page.keyboard.press('?')
+      await heading('Keys on this page')
+      await check(`the keys of ${place}`)
+      await page.keyboard.press('Escape')
+    }
+    await page.keyboard.press('/')
+    await check('the box')
+    for (const text of ['cnv_1', 'evt_unknown']) {
+      await page.getByRole('searchbox', { name: /^Event id/ }).fill(text)
+      await page.keyboard.press('Enter')
+      await page.getByText('The bodies of handled events are gone').waitFor()
+      await check(`the box, asked for ${text}`)
+    }
+    // The first Escape clears the field.
+    for (const _ of 'twice')
+      if ((await page.locator('dialog').count()) > 0) await page.keyboard.press('Escape')
+    await button(page, 'Redrive all …').click()
+    await button(page, 'Redrive 3 letters').click()
+    await page.getByText('3 redriven: 0 handled, 3 failed again: same error.').waitFor()
+    await check('a batch that failed again')
+    letters.broken = false
+    await button(page, 'Redrive all …').click()
+    await button(page, 'Redrive 3 letters').click()
+    await page.getByText('3 redriven: 3 handled.').waitFor()
+    letters.broken = true
+    await check('a batch that was handled')
+  })
+
+  itInFull('on pages in trouble', async () => {
+    await dead(letters, ['evt_trouble'])
+    const { context, page, check, heading } = await accessible('letters', FAILED_LOAD)
+    await page.getByRole('link', { name: 'evt_trouble' }).waitFor()
+    await page.getByLabel('Type', { exact: true }).fill('not a pattern*')
+    await page.getByLabel('Type', { exact: true }).press('Enter')
+    await heading('Not available')
+    await check('a wrong filter')
     await context.route('**/api/letters*', route => route.abort())
-    await page.reload()
-    await check('letters', 'Not available')
+    await page.goto('about:blank')
+    await page.goto(`${root}#/letters`)
+    await heading('Not available')
+    await check('letters that could not be loaded')
+    await page.goto(`${root}#/overview`)
+    await heading('Overview')
     await context.route('**/api/**', route => route.abort())
+    await page.getByText('The server does not respond').first().waitFor()
+    await check('an overview that is stale')
     await page.reload()
-    await check('overview', 'The server does not respond')
-  },
-)
+    await page.getByText('The server does not respond').first().waitFor()
+    await check('no overview')
+  })
+
+  itInFull('for a reader, who sees no bodies', async () => {
+    await dead(letters, ['evt_read'])
+    const handler = dashboard({ receiver: letters.receiver, authorize: () => 'read' })
+    const reading = createServer(handler).listen(0, '127.0.0.1')
+    onTestFinished(() => {
+      reading.closeAllConnections()
+      reading.close()
+    })
+    await vi.waitFor(() => expect(reading.address()).not.toBeNull())
+    const at = `http://127.0.0.1:${(reading.address() as { port: number }).port}/`
+    const page = await open(`${at}#/letters`, await contextWith(ACCESSIBLE_AT))
+    await page.getByRole('link', { name: 'evt_read' }).click()
+    await page.getByText('Bodies are hidden.').waitFor()
+    await expectAccessibleIn(page, "a reader's letter")
+  })
+})

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { expectAccessible, type Page } from '../../../test/support/browser.ts'
-import { inFull } from '../../../test/support/in-full.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ACCESSIBLE_AT, expectAccessibleIn, type Look, type Page } from '../../../test/support/browser.ts'
+import { itInFull } from '../../../test/support/in-full.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { type EmulatedApp, startEmulatedApp } from './emulated-app.ts'
 
@@ -21,6 +21,10 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 const at = (place: string) => `${app.emulator.url}/#/${place}`
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
 const FRAME = '.table-frame'
+/** Opens what a narrow page folds. */
+const unfold = async (page: Page) => {
+  await page.evaluate("document.querySelectorAll('.folded').forEach(folded => { folded.open = true })")
+}
 
 /** Creates undelivered events. */
 async function undelivered(...ids: string[]): Promise<readonly string[]> {
@@ -204,48 +208,232 @@ describe('a page', () => {
   it('reports a wrong token', async () => {
     const locked = await startEmulatedApp({ token: 'a-token-of-sixteen-bytes' })
     try {
-      const page = await open(locked.emulator.url, await contextWith({ bypassCSP: true }), /401/)
+      const page = await open(locked.emulator.url, undefined, /401/)
       await page.getByLabel('This emulator requires its token').fill('another-token-of-it')
       await button(page, 'Continue').click()
       await page.getByText('This token is wrong.').waitFor()
-      await expectAccessible(page)
     } finally {
       await locked.close()
     }
   })
 })
 
-it.each(inFull(['light', 'dark'] as const, ['light'] as const))(
-  'has no axe violations in %s: empty, filtered, failing, asking, editing',
-  { timeout: 240_000 },
-  async colorScheme => {
-    const context = await contextWith({ colorScheme, bypassCSP: true })
-    const page = await open(at('deliveries'), context, FAILED_LOAD)
-    const check = async (place: string, text: string) => {
-      await page.goto(at(place))
-      await page.getByText(text).first().waitFor()
-      await expectAccessible(page)
-    }
-    await check('deliveries', 'No deliveries yet')
-    await check('undelivered', 'No undelivered events')
-    await check('messages', 'No messages yet')
-    const [id] = await undelivered('evt_1')
-    await check('undelivered?state=undelivered&type=c.d', 'No deliveries match')
-    await check('deliveries/none', 'Delivery not found')
-    await check(`deliveries/${id}`, 'Attempt 2')
+const acknowledged = async () => {
+  const types = ['conversation.resolved', 'message.delivered', 'message.received', 'call.missed']
+  await app.emulator.api.sendAll(
+    Array.from({ length: 12 }, (_, n) => ({ type: types[n % 4] as string, id: `evt_01k8x${n}` })),
+  )
+  await app.emulator.wait({ state: 'acknowledged', count: 12 })
+}
+
+/** Opens a page to check with axe: by default in each look. */
+const accessible = async (place: string, allowed?: RegExp) => {
+  const context = await contextWith(ACCESSIBLE_AT)
+  const page = await open(place.startsWith('http') ? place : at(place), context, allowed)
+  const check = (state: string, ...looks: Look[]) =>
+    expectAccessibleIn(page, state, looks.length === 0 ? undefined : looks)
+  const shows = async (next: string, text: string | RegExp, ...looks: Look[]) => {
+    await page.goto(at(next))
+    await page.getByText(text).first().waitFor()
+    await check(`${next}: ${text}`, ...looks)
+  }
+  const heading = (name: string | RegExp) => page.getByRole('heading', { name }).waitFor()
+  return { context, page, check, shows, heading }
+}
+
+it('has no axe violations: a list, a delivery, a form, a dialog, and trouble', {
+  timeout: 120_000,
+}, async () => {
+  const { context, page, check, shows, heading } = await accessible('send', FAILED_LOAD)
+  await heading('Send')
+  await check('the form to send', [320, 'dark'])
+  const [id] = await undelivered('evt_1')
+  await page.goto(at('undelivered'))
+  await page.locator('.error-card').first().waitFor()
+  await expectAccessibleIn(page, 'undelivered events', [[320, 'light']], () => unfold(page))
+  await button(page, 'Discard all that match').click()
+  await heading('Discard 1 event?')
+  await check('the dialog to discard', [390, 'dark'])
+  await page.keyboard.press('Escape')
+  await shows(`deliveries/${id}`, 'Attempt 2', [1440, 'dark'], [390, 'light'])
+  await context.route('**/_emulator/v1/**', route => route.abort())
+  await page.getByText('The server does not respond').first().waitFor()
+  await check('no emulator', [320, 'light'])
+})
+
+describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { timeout: 600_000 }, () => {
+  itInFull('on a list of deliveries that is empty, live, paused and filtered', async () => {
+    const { page, check, shows } = await accessible('deliveries')
+    await page.getByText('Send one').waitFor()
+    await check('no deliveries')
+    await acknowledged()
+    await undelivered('evt_refused')
+    await page.reload()
+    await page.getByRole('link', { name: 'evt_refused' }).waitFor()
+    await page.locator('.plot canvas').waitFor()
+    await check('deliveries with their chart')
+    await expectAccessibleIn(page, 'deliveries, all unfolded', undefined, () => unfold(page))
+    await button(page, 'Table').click()
+    await page.getByRole('region', { name: 'All time, as a table' }).waitFor()
+    await check('the chart as a table')
+    await button(page, 'Pause').click()
+    await app.emulator.api.send('a.b')
+    await button(page, '1 new').waitFor()
+    await check('a paused list')
+    await shows('deliveries?type=c.d', 'No deliveries match these filters')
+    await shows('deliveries?text=ne', 'three characters or more')
+  })
+
+  itInFull('on a delivery that is acknowledged, undelivered, waiting, edited and gone', async () => {
+    await acknowledged()
+    const [id] = await undelivered('evt_refused')
+    const [first] = (await app.emulator.api.deliveries.list({ event: 'evt_01k8x0' })).deliveries
+    const { page, check, shows, heading } = await accessible(`deliveries/${first?.id}`, FAILED_LOAD)
+    await heading('Attempts')
+    for (const summary of await page.getByText('Reply and request').all()) await summary.click()
+    await check('an acknowledged delivery, with its reply and request')
+    await shows(`deliveries/${id}`, 'Attempt 2')
     await button(page, 'Edit and send').click()
-    await expectAccessible(page)
-    await page.goto(at('undelivered'))
-    await button(page, 'Discard all that match').click()
-    await page.getByRole('heading', { name: 'Discard 1 event?' }).waitFor()
-    await expectAccessible(page)
+    await check('a delivery to edit')
+    await button(page, 'Replay elsewhere').click()
+    await heading('Replay to another address?')
+    await check('the dialog to replay elsewhere')
     await page.keyboard.press('Escape')
+    await shows('deliveries/none', 'Delivery not found')
+    const slow = await startEmulatedApp({ delivery: { minDelay: '1h', maxDelay: '2h' } })
+    onTestFinished(() => slow.close())
+    slow.status = 401
+    const sent = await slow.emulator.api.send('conversation.resolved')
+    const waits = await accessible(`${slow.emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
+    await waits.page.getByText(/^Attempt 2 in /).waitFor()
+    await waits.check('a delivery that waits')
+  })
+
+  itInFull('on undelivered events, by what failed, and on what became of them', async () => {
+    const { page, check, heading } = await accessible('undelivered')
+    await heading('No undelivered events')
+    await check('no undelivered events')
+    await undelivered('evt_1', 'evt_2')
+    await page.getByRole('link', { name: 'evt_1' }).first().waitFor()
+    await page.locator('.error-card').first().waitFor()
+    await check('undelivered events with their cards')
+    await expectAccessibleIn(page, 'undelivered events, all unfolded', undefined, () => unfold(page))
+    for (const action of ['Discard', 'Replay']) {
+      await button(page, `${action} all that match`).click()
+      await heading(`${action} 2 events?`)
+      await check(`the dialog to ${action.toLowerCase()} all`)
+      await page.keyboard.press('Escape')
+    }
+    for (const [status, result] of [
+      [503, '2 events replayed: 2 failed'],
+      [undefined, '2 events replayed: 2 acknowledged.'],
+    ] as const) {
+      app.status = status
+      await button(page, 'Replay all that match').click()
+      await button(page, 'Replay 2 events').click()
+      await page.getByText(result).waitFor()
+      await check(result)
+    }
+  })
+
+  itInFull('on the endpoint: sending, paused, with a new secret, and none', async () => {
+    const own = await startEmulatedApp()
+    onTestFinished(() => own.close())
+    const { page, check, heading } = await accessible(`${own.emulator.url}/#/endpoint`)
+    await page.getByText('healthy').waitFor()
+    await check('an endpoint')
+    await button(page, 'Pause').click()
+    await page.getByText('paused', { exact: true }).waitFor()
+    await check('a paused endpoint')
+    await button(page, 'Rotate secret').click()
+    await heading('Rotate the signing secret?')
+    await check('the dialog to rotate the secret')
+    await button(page, /^Rotate$/).click()
+    await page.getByText(/SIGNING_SECRET=/).waitFor()
+    await check('a new secret')
+    await page.getByLabel('New workspace').fill('second')
+    await button(page, 'Add').click()
+    await page.getByRole('link', { name: 'second' }).click()
+    await page.getByText('This workspace has no endpoint').waitFor()
+    await check('a workspace without an endpoint')
+  })
+
+  itInFull('on the forms to send and to set faults, while events are sent and faults are on', async () => {
+    const { page, check, heading } = await accessible('send')
+    await heading('Send')
+    await check('the form to send')
+    await page.getByLabel('Type').fill('message.delivered')
+    await page.getByLabel('data', { exact: true }).fill('{"price": 1.10')
+    await page.getByText('This is not JSON').waitFor()
+    await check('data that is no JSON')
+    await button(page, 'Use sample data').click()
+    await page.getByLabel('How many').fill('500')
+    await page.getByLabel('Maximum per second').fill('1')
+    await button(page, /^Send$/).click()
+    await page.getByText(/^Sending [1-9]\d* of 500 events/).waitFor()
+    await check('a batch under way')
+    await button(page, 'Stop').click()
+    await page.getByText(/^Stopped after \d+ of 500\. Sent /).waitFor()
+    await check('a batch that was stopped')
+    await page.goto(at('faults'))
+    await heading('Faults')
+    await check('no faults')
+    await button(page, /^flaky$/).click()
+    await page.getByText('Faults are on: ').waitFor()
+    await check('faults')
+    await button(page, 'Turn them off').click()
+  })
+
+  itInFull('on messages, settings and the keys', async () => {
+    const { page, check, shows, heading } = await accessible('messages')
+    await heading('No messages yet')
+    await check('no messages')
+    await app.emulator.api.messages.send({ channel: 'whatsapp', to: '+4915112345678', template: 'shipped' })
+    await page.getByText('shipped').first().waitFor()
+    await check('messages')
+    await shows('settings', 'delivery.attempts')
+    await button(page, 'Reset').click()
+    await heading('Reset the emulator?')
+    await check('the dialog to reset')
+    await page.keyboard.press('Escape')
+    for (const place of ['deliveries', 'settings']) {
+      await page.goto(at(place))
+      await page.keyboard.press('?')
+      await heading('Keys on this page')
+      await check(`the keys of ${place}`)
+      await page.keyboard.press('Escape')
+    }
+  })
+
+  itInFull('on pages in trouble', async () => {
+    await undelivered('evt_1')
+    const { context, page, check, shows, heading } = await accessible('deliveries', FAILED_LOAD)
+    await page.getByRole('link', { name: 'evt_1' }).waitFor()
+    await shows('undelivered?state=undelivered&type=c.d', 'No deliveries match')
+    await page.goto(at('deliveries?state=nothing'))
+    await heading('Not available')
+    await check('a wrong filter')
     await context.route('**/_emulator/v1/{deliveries,workspaces,messages,settings,faults}*', route =>
       route.abort(),
     )
     for (const place of ['deliveries', 'undelivered', 'endpoint', 'messages', 'settings']) {
       await page.goto('about:blank')
-      await check(place, 'The server does not respond')
+      await shows(place, 'The server does not respond')
     }
-  },
-)
+    await context.route('**/_emulator/v1/**', route => route.abort())
+    await page.reload()
+    await page.getByText('The server does not respond').first().waitFor()
+    await check('no emulator')
+  })
+
+  itInFull('on the form for a token', async () => {
+    const locked = await startEmulatedApp({ token: 'a-token-of-sixteen-bytes' })
+    onTestFinished(() => locked.close())
+    const { page, check } = await accessible(locked.emulator.url, /401/)
+    await page.getByLabel('This emulator requires its token').fill('another-token-of-it')
+    await check('the form for a token')
+    await button(page, 'Continue').click()
+    await page.getByText('This token is wrong.').waitFor()
+    await check('a wrong token')
+  })
+})
