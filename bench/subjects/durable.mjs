@@ -14,6 +14,8 @@ const CONCURRENCY = 16
 /** Events of a round. */
 const EVENTS = 6000
 const EVENTS_ON_POSTGRES = 1500
+/** Rounds of each way, until its code is compiled. */
+const WARM_UPS = 4
 const DEADLINE_MS = 120_000
 const QUIET = { info() {}, warn() {}, error() {} }
 const HEAD = [
@@ -56,7 +58,8 @@ async function compare(inbox, { places, redis, serverOf, quick, seconds }) {
     await redis.client.flushall()
     return result
   }
-  for (const way of [HAND, OURS]) await measure(way, 'warm-up')
+  for (let round = 0; round < WARM_UPS; round++)
+    for (const way of [HAND, OURS]) await measure(way, `warm-up-${round}`)
   return compareRounds(inTurns([HAND, OURS], measure), {
     quick,
     ...{ fewest: 8, most: 40, seconds },

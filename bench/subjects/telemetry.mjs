@@ -14,7 +14,8 @@ const METRICS = 'metrics'
 const BOTH = 'metrics and traces'
 const SDK = "the SDK's calls for both, alone"
 const EVENTS = 400
-const WARM_UPS = 10
+/** Rounds of each way, until its code is compiled. */
+const WARM_UPS = 50
 
 class Reader extends MetricReader {
   async onShutdown() {}
