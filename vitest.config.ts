@@ -162,6 +162,14 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
     ...alone(2),
   }),
+  // Pictures of the pages, for the documentation.
+  project({
+    name: 'images',
+    include: ['packages/*/test/*.images.ts'],
+    testTimeout: 240_000,
+    ...withServers,
+    ...alone(1),
+  }),
   // The built site in a browser.
   project({ name: 'site', include: ['test/site/*.check.ts'], testTimeout: 240_000, ...alone(3) }),
   // The packages that users get: tarballs, installed elsewhere.

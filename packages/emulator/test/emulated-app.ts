@@ -18,11 +18,12 @@ export interface EmulatedApp {
   close(): Promise<void>
 }
 
-/** Starts an emulator that delivers to a real receiver. */
+/** Starts an emulator that delivers to a real receiver with the same clock. */
 export async function startEmulatedApp(options: EmulatorOptions = {}): Promise<EmulatedApp> {
   const handled: string[] = []
   const next: number[] = []
-  const receiver = createReceiver({ secret: APP_SECRET, logger: { info() {}, warn() {}, error() {} } })
+  const { clock = Date.now } = options
+  const receiver = createReceiver({ secret: APP_SECRET, clock, logger: { info() {}, warn() {}, error() {} } })
   receiver.on('*', event => handled.push(event.id))
   const handler = toNodeHandler(receiver)
   const server = createServer((request, response) => {
