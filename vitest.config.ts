@@ -66,7 +66,7 @@ class WaitingFirst extends BaseSequencer {
 
 /** Tests of `npm run test:all` that have a longer form for the fault run: see test/support/in-full.ts. */
 const LONGER = [
-  'packages/bullmq/test/{healing,many-queues,network,order,retention,taking}.test.ts',
+  'packages/bullmq/test/{healing,many-queues,network,order,retention,sealed-inbox-suite-*,taking}.test.ts',
   'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
   'packages/core/test/memory-bound.test.ts',
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
@@ -74,7 +74,7 @@ const LONGER = [
   'packages/sqs/test/worker.test.ts',
   'packages/dashboard/test/{filters,page-states,proxy}.test.ts',
   'packages/emulator/test/{filters,page-states,tabs}.test.ts',
-  'test/{conformance/{adapters,sqlite-inbox},docs/extending,emulator/memory,examples/examples}.test.ts',
+  'test/{conformance/{adapters,sealed-sqlite-inbox,sqlite-inbox},docs/extending,emulator/memory,examples/examples}.test.ts',
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 /** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */

@@ -11,6 +11,7 @@ export function inFull<T>(full: T, short: T): T {
 export const itInFull = it.runIf(IS_FAULT_RUN)
 
 /** Returns what declares the test of a suite's case: by default, cases of `long` are left to the fault run. */
-export function itUnlessLong(id: string, long: readonly string[]) {
-  return long.includes(id) ? itInFull : it
+export function itUnlessLong(id: string, long: readonly string[] | RegExp) {
+  const isLong = long instanceof RegExp ? long.test(id) : long.includes(id)
+  return isLong ? itInFull : it
 }

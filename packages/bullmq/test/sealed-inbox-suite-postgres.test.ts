@@ -1,6 +1,6 @@
 import { sealedInbox } from '@ackhook/core/privacy'
 import { describe } from 'vitest'
-import { documentedSeal, KEYS, loadSeal } from '../../../test/support/documented-seal.ts'
+import { documentedSeal, KEYS, loadSeal, NOT_OF_BODIES } from '../../../test/support/documented-seal.ts'
 import { postgresEngine } from './engines.ts'
 import { testInboxSuite } from './test-inbox-suite.ts'
 
@@ -10,4 +10,5 @@ describe('bullmqInbox on PostgreSQL, sealed', () =>
   testInboxSuite('PostgreSQL', postgresEngine, {
     seal: documentedSeal(),
     wrap: inbox => sealedInbox(inbox, functions),
+    long: NOT_OF_BODIES,
   }))

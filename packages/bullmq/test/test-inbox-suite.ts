@@ -1,7 +1,8 @@
 import { inboxProcess, inboxSuite } from '@ackhook/conformance/inbox'
 import type { Inbox } from '@ackhook/core'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
+import { itUnlessLong } from '../../../test/support/in-full.ts'
 import { type SwitchingProxy, startSwitchingProxy } from '../../../test/support/switching-proxy.ts'
 import { redisEngine, type TestEngine } from './engines.ts'
 import { unique } from './parts.ts'
@@ -37,18 +38,21 @@ async function smallRedis(bytes: number, wrap: (inbox: Inbox) => Inbox) {
   return { queue, createInbox: () => wrap(engine.inbox(queue)), close: () => engine.stop() }
 }
 
+const NONE: readonly string[] = []
+
 /** Wraps every inbox of the suite. */
 interface Sealing {
   /** Module with the functions `seal` and `open`, for the suite's processes. */
   readonly seal?: string
   readonly wrap?: (inbox: Inbox) => Inbox
+  readonly long?: readonly string[] | RegExp
 }
 
 /** Declares the tests of the inbox suite. One file for each engine, since they take the longest of all files. */
 export function testInboxSuite(
   name: TestEngine['name'],
   start: () => Promise<TestEngine>,
-  { seal, wrap = inbox => inbox }: Sealing = {},
+  { seal, wrap = inbox => inbox, long = NONE }: Sealing = {},
 ): void {
   const capabilities = { ...CAPABILITIES, serialize: name === 'PostgreSQL' }
   let engine: TestEngine
@@ -91,6 +95,6 @@ export function testInboxSuite(
     capabilities,
   })
   for (const { id, name, timeLimitMs, run } of cases) {
-    test(`${id}: ${name}`, { timeout: timeLimitMs }, run)
+    itUnlessLong(id, long)(`${id}: ${name}`, { timeout: timeLimitMs }, run)
   }
 }
