@@ -191,6 +191,22 @@ describe('a page', () => {
     expect(await last.locator('ins').innerText()).toBe('+ 503')
   })
 
+  it('folds repeated equal attempts, but for the last of them', async () => {
+    const repeating = await startEmulatedApp({ delivery: { attempts: 7, minDelay: '1ms', maxDelay: '1ms' } })
+    onTestFinished(() => repeating.close())
+    repeating.next.push(500, 503, 503, 503, 503, 500, 500)
+    const sent = await repeating.emulator.api.send('a.b')
+    await repeating.emulator.wait({ state: 'undelivered' })
+    const page = await open(`${repeating.emulator.url}/#/deliveries/${sent.deliveries[0]?.id}`)
+    const heads = () => page.locator('.timeline > li strong').allInnerTexts()
+    const [one, fifth, ...rest] = ['Attempt 1', 'Attempt 5', 'Attempt 6', 'Attempt 7']
+    await vi.waitFor(async () => expect(await heads()).toEqual([one, fifth, ...rest]))
+    await page.getByText('Attempts 2–4: 503').click()
+    const hidden = ['Attempt 2', 'Attempt 3', 'Attempt 4']
+    await vi.waitFor(async () => expect(await heads()).toEqual([one, ...hidden, fifth, ...rest]))
+    await page.getByText('Same reply as for attempt 2.').waitFor()
+  })
+
   it('keeps every column at 390 pixels, and disabled buttons look disabled', async () => {
     const page = await open(at('undelivered'), await contextWith({ viewport: { width: 390, height: 800 } }))
     const color = () =>

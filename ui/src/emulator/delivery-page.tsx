@@ -1,9 +1,14 @@
 import { curlOfDelivery, testOf } from '@ackhook/emulator/routes'
 import { useSignal } from '@preact/signals'
-import type { DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
+import type { ComponentChildren } from 'preact'
+import type {
+  AttemptView as AttemptDetail,
+  DeliveryDetail,
+} from '../../../packages/emulator/src/api/delivery-view.ts'
 import { ApiError, authorization } from '../kit/api.ts'
 import { Badge, CopyButton, Source } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { Folded } from '../kit/folded.tsx'
 import { JsonView } from '../kit/json-view.tsx'
 import { Ago, distance } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
@@ -15,6 +20,7 @@ import { addressOf, api } from './api.ts'
 import { AttemptView } from './attempt-view.tsx'
 import { commandOf } from './command-of.ts'
 import { emulatorNow } from './emulator-clock.ts'
+import { foldAttempts, replyOf } from './fold-attempts.ts'
 import { useNotices } from './live.ts'
 import { replay, replayElsewhere } from './replay.ts'
 import { STATES, wordsOf } from './states.ts'
@@ -180,22 +186,35 @@ function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
   )
 }
 
+/** Equal attempts from this number on are folded, but for the last of them. */
+const MANY = 3
+
 function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { log, nextAttemptAt, state, underWay } = delivery
   const lastFailed = log.findLast(({ acknowledged }) => !acknowledged)
+  const show = (one: AttemptDetail) => (
+    <AttemptView
+      key={one.number}
+      attempt={one}
+      previous={log[log.indexOf(one) - 1]}
+      advise={log[log.indexOf(one) + 1]?.code !== one.code}
+      open={one === lastFailed}
+    />
+  )
   return (
     <section class="stack" aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
       <ol class="timeline">
-        {log.map((one, index) => (
-          <AttemptView
-            key={one.number}
-            attempt={one}
-            previous={log[index - 1]}
-            advise={log[index + 1]?.code !== one.code}
-            open={one === lastFailed}
-          />
-        ))}
+        {foldAttempts(log).flatMap(equal => {
+          if (equal.length < MANY) return equal.map(show)
+          const hidden = equal.slice(0, -1)
+          return [
+            <FoldedAttempts key={`from ${hidden[0]?.number}`} attempts={hidden}>
+              {hidden.map(show)}
+            </FoldedAttempts>,
+            ...equal.slice(-1).map(show),
+          ]
+        })}
         {state === 'pending' && (
           <li class="wait" role="status">
             {underWay || nextAttemptAt === null
@@ -205,6 +224,24 @@ function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
         )}
       </ol>
     </section>
+  )
+}
+
+interface FoldedAttemptsProps {
+  readonly attempts: readonly AttemptDetail[]
+  readonly children: ComponentChildren
+}
+
+function FoldedAttempts({ attempts, children }: FoldedAttemptsProps) {
+  const [first, last] = [attempts[0], attempts.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const label = `Attempts ${first.number}–${last.number}: ${visible(replyOf(first)) || 'no reply'}`
+  return (
+    <li class={first.acknowledged ? 'good' : 'bad'}>
+      <Folded label={label} always>
+        <ol class="timeline">{children}</ol>
+      </Folded>
+    </li>
   )
 }
 

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import type { AttemptView, DeliveryDetail } from '../../../packages/emulator/src/api/delivery-view.ts'
 import type { ReceiverObservation, ReceiverView } from '../../../packages/emulator/src/api/receiver-view.ts'
-import { replyTextOf } from '../../../packages/emulator/src/shapes/reply-filter.ts'
 import type { Tone } from '../kit/elements.tsx'
 import { spanOf } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { visible } from '../kit/text.ts'
 import { api } from './api.ts'
+import { foldAttempts, replyOf } from './fold-attempts.ts'
 
 /** A time on the axis, in milliseconds since the epoch. */
 interface Span {
@@ -29,7 +29,7 @@ export function Waterfall({ delivery }: { readonly delivery: DeliveryDetail }) {
   const receiver = useResource(signal => api<ReceiverView>(path, { signal }), EVERY_MS)
   const view = receiver.data.value
   const rows = [
-    ...foldedOf(delivery.log).map(attemptRow),
+    ...foldAttempts(delivery.log).map(attemptRow),
     ...plannedRow(delivery),
     ...receiverRows(view?.observations ?? []),
   ]
@@ -101,21 +101,6 @@ function traceIdOf({ replyHeaders }: AttemptView): string | undefined {
   return /^[\da-f]{2}-([\da-f]{32})-/.exec(header?.[1] ?? '')?.[1]
 }
 
-/** Folds neighboring attempts with equal replies. */
-function foldedOf(log: readonly AttemptView[]): readonly (readonly AttemptView[])[] {
-  const groups: AttemptView[][] = []
-  for (const attempt of log) {
-    const last = groups.at(-1)
-    if (last?.[0] !== undefined && textOf(last[0]) === textOf(attempt)) last.push(attempt)
-    else groups.push([attempt])
-  }
-  return groups
-}
-
-function textOf({ status, code, error }: AttemptView): string {
-  return replyTextOf({ lastStatus: status, lastCode: code, lastError: error })
-}
-
 function attemptRow(attempts: readonly AttemptView[]): Row {
   const [first, last] = [attempts[0], attempts.at(-1)]
   const which = first === last ? `Attempt ${first?.number}` : `Attempts ${first?.number}–${last?.number}`
@@ -124,7 +109,7 @@ function attemptRow(attempts: readonly AttemptView[]): Row {
   return {
     label: (
       <>
-        {which} <span class="mono small">{first && visible(textOf(first))}</span>
+        {which} <span class="mono small">{first && visible(replyOf(first))}</span>
       </>
     ),
     detail: least === most ? spanOf(most) : `${spanOf(least)} to ${spanOf(most)}`,
