@@ -55,6 +55,19 @@ const PRESS_WITH_FIRST_ROW = `new MutationObserver((_, observer) => {
   for (const key of ['j', 'Enter']) document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
 }).observe(document.body, { childList: true, subtree: true })`
 
+/** Counts the pixels in the color of a line, in the chart of times. A string, since the tests have no DOM types. */
+const PIXELS_OF_LINE = `(() => {
+  const color = document.querySelector('[data-series="handler time p95"]')
+  const canvas = color?.closest('figure').querySelector('canvas')
+  if (canvas == null) return 0
+  const [red, green, blue] = getComputedStyle(color).backgroundColor.match(/\\d+/g).map(Number)
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  let count = 0
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) count++
+  return count
+})()`
+
 const texts = (page: Page, selector: string) => page.locator(selector).allInnerTexts()
 
 const lastError = (page: Page, text: string) =>
@@ -143,6 +156,14 @@ describe('whether all is well', () => {
     await page.goBack()
     await page.getByRole('link', { name: '12', exact: true }).click()
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  })
+
+  it('is charted from the first attempt on, which no line leads to', async () => {
+    const letters = withLetters()
+    await dead(letters, ['evt_1'])
+    const page = await open(await serve(letters))
+    await page.getByRole('heading', { name: 'Times' }).scrollIntoViewIfNeeded()
+    await vi.waitFor(async () => expect(await page.evaluate(PIXELS_OF_LINE)).toBeGreaterThan(10))
   })
 
   it('says why there are no figures, and shows the last hour instead', async () => {

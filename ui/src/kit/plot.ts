@@ -108,7 +108,18 @@ function seriesOf(host: HTMLElement, all: readonly ChartSeries[], index: number)
     const paths = uPlot.paths.bars?.({ size: [0.8, 48], align: 1 })
     return { fill: color, width: 0, points: { show: false }, ...(paths !== undefined && { paths }) }
   }
-  return { stroke: color, width: 2, ...(line === 'dashed' && { dash: [6, 4] }) }
+  return {
+    stroke: color,
+    width: 2,
+    ...(line === 'dashed' && { dash: [6, 4] }),
+    points: { show: false, size: 7, fill: color, filter: (plot, at) => lonelyIn(plot.data[at] ?? []) },
+  }
+}
+
+/** Returns the points without a neighbor. No line leads to them, so they are drawn as dots. */
+function lonelyIn(values: ArrayLike<number | null | undefined>): number[] {
+  const isNone = (index: number) => values[index] === null || values[index] === undefined
+  return Array.from(values, (_, at) => at).filter(at => !isNone(at) && isNone(at - 1) && isNone(at + 1))
 }
 
 /** Returns the color of a series, which the key shows. A custom property would be an unresolved `light-dark()`. */
