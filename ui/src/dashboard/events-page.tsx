@@ -7,11 +7,12 @@ import { Folded } from '../kit/folded.tsx'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, now as clock, distance, zoneOf } from '../kit/now.tsx'
 import { usePaged } from '../kit/paged.ts'
+import { fieldName } from '../kit/payload-field.tsx'
 import { inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
 import { clearing, Filters, filtersLabel, filtersTitle, selectionAt, selectionHere } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
-import { fieldColumns, fieldName } from './payload-field.tsx'
+import { fieldColumns } from './payload-field.tsx'
 import { TraceFact } from './trace.tsx'
 
 /** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */

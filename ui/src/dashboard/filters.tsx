@@ -1,11 +1,11 @@
 import { computed, type ReadonlySignal } from '@preact/signals'
 import type { Browsing, LetterFilter } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { Field } from '../kit/elements.tsx'
+import { FieldChoice } from '../kit/payload-field.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 import { visible } from '../kit/text.ts'
 import { Age, boundOf, describeAge } from './age.tsx'
-import { FieldChoice } from './payload-field.tsx'
 
 const LABELS = {
   type: 'Type',

@@ -10,6 +10,7 @@ import { isNarrow } from '../kit/narrow.ts'
 import { Nothing } from '../kit/nothing.tsx'
 import { AgoCell, distance, now, zoneOf } from '../kit/now.tsx'
 import { type Paged, usePaged } from '../kit/paged.ts'
+import { fieldName } from '../kit/payload-field.tsx'
 import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
@@ -26,7 +27,7 @@ import {
 import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
-import { fieldColumns, fieldName } from './payload-field.tsx'
+import { fieldColumns } from './payload-field.tsx'
 
 /** What failed and why come before the ids. */
 function columnsOf(hasNamespace: boolean, bodies: boolean): readonly Column<EventRow>[] {

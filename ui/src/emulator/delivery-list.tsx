@@ -7,12 +7,12 @@ import { DataTable, KeysHint } from '../kit/data-table.tsx'
 import { Failure } from '../kit/failure.tsx'
 import { neighbor, useKeys } from '../kit/keys.ts'
 import { Nothing } from '../kit/nothing.tsx'
+import { fieldName } from '../kit/payload-field.tsx'
 import { go, setQuery } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
 import { CompactDelivery, deliveryColumns } from './delivery-columns.tsx'
 import { type LiveDeliveries, useLiveDeliveries } from './live-deliveries.ts'
-import { fieldName } from './payload-field.tsx'
 import { replay } from './replay.ts'
 
 /** A live list of deliveries that can be paused for reading. */

@@ -1,8 +1,8 @@
 import { Field } from '../kit/elements.tsx'
+import { FieldChoice } from '../kit/payload-field.tsx'
 import { route, setQuery } from '../kit/route.ts'
 import type { Selection } from '../kit/selection.ts'
 import { emulatorNow } from './emulator-clock.ts'
-import { FieldChoice } from './payload-field.tsx'
 import { KINDS, MARKS, STATES } from './states.ts'
 
 const CATEGORIES = ['message', 'conversation', 'call', 'campaign', 'contact']
