@@ -73,7 +73,7 @@ test("serves the pages of a running app's inbox, and redrives there", async () =
   })
 })
 
-test('changes nothing with --read-only, and shows no bodies without --bodies', async () => {
+test('changes nothing with --read-only, and shows no bodies without --bodies or an emulator without --emulator', async () => {
   await withFolder(async folder => {
     const file = join(folder, 'webhooks.db')
     await appWithLetter(file)
@@ -81,8 +81,12 @@ test('changes nothing with --read-only, and shows no bodies without --bodies', a
     const [letter] = await lettersAt(at)
     expect((await fetch(`${at}/api/letters/discard`, post([letter?.key ?? '']))).status).toBe(403)
     expect(await (await fetch(`${at}/api/letters/${letter?.key}`)).json()).not.toHaveProperty('body')
-    const open = await startUi(['--sqlite', file, '--bodies'])
+    expect(await (await fetch(`${at}/api/overview`)).json()).not.toHaveProperty('emulatorUrl')
+    const open = await startUi(['--sqlite', file, '--bodies', '--emulator', 'http://localhost:4400'])
     expect(await (await fetch(`${open.at}/api/letters/${letter?.key}`)).json()).toHaveProperty('body')
+    expect(await (await fetch(`${open.at}/api/overview`)).json()).toMatchObject({
+      emulatorUrl: 'http://localhost:4400/',
+    })
   })
 })
 

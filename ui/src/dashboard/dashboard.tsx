@@ -34,7 +34,7 @@ export function Dashboard() {
       ) : (
         <h1 class="visually-hidden">Dashboard</h1>
       )}
-      <FindBox traceUrl={data?.traceUrl} />
+      <FindBox traceUrl={data?.traceUrl} emulatorUrl={data?.emulatorUrl} />
     </Shell>
   )
 }
@@ -68,7 +68,7 @@ function Page({ data, told, reload }: PageParts) {
   if (place === 'letters' && key === undefined && !isTimeNeeded) return <LettersPage overview={data} />
   if (data === undefined) return <Loading />
   if (place === 'letters' && key !== undefined)
-    return <LetterPage key={key} letterKey={key} role={data.role} traceUrl={data.traceUrl} />
+    return <LetterPage key={key} letterKey={key} role={data.role} links={data} />
   const state = data.browsing.states.find(one => one === place)
   if (state !== undefined) return <EventsPage key={state} state={state} overview={data} />
   return <OverviewPage data={data} told={told} reload={reload} />

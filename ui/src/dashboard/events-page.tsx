@@ -10,6 +10,7 @@ import { usePaged } from '../kit/paged.ts'
 import { fieldName } from '../kit/payload-field.tsx'
 import { inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
+import { EmulatorLink } from './emulator-link.tsx'
 import { clearing, Filters, filtersLabel, filtersTitle, selectionAt, selectionHere } from './filters.tsx'
 import { loadEvents } from './load-events.ts'
 import { fieldColumns } from './payload-field.tsx'
@@ -18,6 +19,7 @@ import { TraceFact } from './trace.tsx'
 /** A row with the time of its next attempt by this machine's clock, if the inbox reports it. */
 interface Row extends EventRow {
   readonly dueAt: number | undefined
+  readonly emulatorUrl: string | undefined
 }
 
 const TYPE: Column<Row> = {
@@ -29,7 +31,7 @@ const TYPE: Column<Row> = {
 const COLUMNS: readonly Column<Row>[] = [
   { key: 'reason', label: 'Last error', cell: ({ reason = '' }) => <Cut text={inOneLine(reason)} /> },
   { key: 'attempts', label: 'Attempts', cell: row => row.attempts, numeric: true, width: '5.5rem' },
-  { key: 'id', label: 'Event', cell: row => <Cut text={visible(row.id)} /> },
+  { key: 'id', label: 'Event', cell: row => <Id {...row} /> },
   { key: 'namespace', label: 'Namespace', cell: row => <Cut text={visible(row.namespace)} />, width: '8rem' },
   {
     key: 'receivedAt',
@@ -59,13 +61,24 @@ function useColumns(rows: readonly Row[], bodies: boolean): readonly Column<Row>
   }, [...Object.values(optional), bodies, fieldName.value])
 }
 
+function Id({ id, emulatorUrl }: Row) {
+  return (
+    <EmulatorLink emulatorUrl={emulatorUrl} id={id}>
+      <Cut text={visible(id)} />
+    </EmulatorLink>
+  )
+}
+
 /** An event in two lines, for a phone. */
-function CompactEvent({ type, receivedAt, id, attempts, reason }: Row) {
+function CompactEvent(row: Row) {
+  const { type, receivedAt, attempts, reason } = row
   return (
     <div class="two-lines">
       <b>{visible(type)}</b>
       <span class="small quiet">{distance(receivedAt - clock.value)}</span>
-      <span class="mono">{visible(id)}</span>
+      <span class="mono">
+        <Id {...row} />
+      </span>
       <span class="small quiet">{reason === undefined ? `attempts: ${attempts}` : inOneLine(reason)}</span>
     </div>
   )
@@ -76,15 +89,17 @@ interface EventsPageProps {
   readonly overview: Overview
 }
 
-function toRow(row: EventRow): Row {
-  return { ...row, dueAt: row.dueInMs === undefined ? undefined : Date.now() + row.dueInMs }
-}
-
 /** Lists pending or active events, read-only because their processes own them. */
-export function EventsPage({ state, overview: { now, browsing, bodies, traceUrl } }: EventsPageProps) {
+export function EventsPage({ state, overview }: EventsPageProps) {
+  const { now, browsing, bodies, traceUrl, emulatorUrl } = overview
   useTitle(filtersTitle())
   const isPending = state === 'pending'
   const isOne = selectionHere.value.filter.id !== undefined
+  const toRow = (row: EventRow): Row => ({
+    ...row,
+    dueAt: row.dueInMs === undefined ? undefined : Date.now() + row.dueInMs,
+    emulatorUrl,
+  })
   const paged = usePaged(
     () => selectionAt(now),
     ({ filter }, after, signal) => loadEvents('api/events', { ...filter, state, after }, signal, toRow),

@@ -7,6 +7,7 @@ import { useKeys } from '../kit/keys.ts'
 import { Ago } from '../kit/now.tsx'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, visible } from '../kit/text.ts'
+import { EmulatorLink } from './emulator-link.tsx'
 import { TraceFact } from './trace.tsx'
 
 const isOpen = signal(false)
@@ -25,7 +26,7 @@ export function FindButton() {
 }
 
 /** Finds an event by its id, or by a value in its body. Ctrl K and `/` open it. */
-export function FindBox({ traceUrl }: { readonly traceUrl: string | undefined }) {
+export function FindBox({ traceUrl, emulatorUrl }: Omit<ResultProps, 'onLeave'>) {
   const dialog = useRef<HTMLDialogElement>(null)
   useKeys({ '/': () => (isOpen.value = true) }, { '/': 'finds an event, as does Ctrl K' })
   useEffect(() => {
@@ -76,7 +77,7 @@ export function FindBox({ traceUrl }: { readonly traceUrl: string | undefined })
           />
         </Field>
       </form>
-      <Result traceUrl={traceUrl} onLeave={close} />
+      <Result traceUrl={traceUrl} emulatorUrl={emulatorUrl} onLeave={close} />
     </dialog>
   )
 }
@@ -96,10 +97,11 @@ async function search(): Promise<void> {
 
 interface ResultProps {
   readonly traceUrl: string | undefined
+  readonly emulatorUrl: string | undefined
   readonly onLeave: () => void
 }
 
-function Result({ traceUrl, onLeave }: ResultProps) {
+function Result({ traceUrl, emulatorUrl, onLeave }: ResultProps) {
   if (finding.value === undefined) return null
   const { q, found, error } = finding.value
   if (error !== undefined)
@@ -119,7 +121,14 @@ function Result({ traceUrl, onLeave }: ResultProps) {
         {own === undefined && others.length > 0 && found.exact.state === 'unknown' ? (
           <>is a value of waiting or failed events, and no event's id.</>
         ) : (
-          <Exact exact={found.exact} own={own} onLeave={onLeave} />
+          <>
+            <Exact exact={found.exact} own={own} onLeave={onLeave} />{' '}
+            {emulatorUrl !== undefined && (
+              <EmulatorLink emulatorUrl={emulatorUrl} id={q}>
+                Deliveries in the emulator
+              </EmulatorLink>
+            )}
+          </>
         )}
       </p>
       {traceId !== undefined && <TraceFact id={traceId} url={traceUrl} />}

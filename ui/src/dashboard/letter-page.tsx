@@ -1,6 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { EventRow, Role, Whereabouts } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type {
+  EventRow,
+  Overview,
+  Role,
+  Whereabouts,
+} from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { ApiError, call } from '../kit/api.ts'
 import { Badge, Source, type Tone } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
@@ -13,16 +18,20 @@ import { visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
 import { toast } from '../kit/toasts.tsx'
 import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
+import { EmulatorLink } from './emulator-link.tsx'
 import { ShareLetter } from './share-letter.tsx'
 import { Trace } from './trace.tsx'
 
 interface LetterPageProps {
   readonly letterKey: string
   readonly role: Role
-  readonly traceUrl: string | undefined
+  /** Where an event's trace and its deliveries are. */
+  readonly links: Links
 }
 
-export function LetterPage({ letterKey, role, traceUrl }: LetterPageProps) {
+type Links = Pick<Overview, 'traceUrl' | 'emulatorUrl'>
+
+export function LetterPage({ letterKey, role, links }: LetterPageProps) {
   const isFollowed = useSignal(false)
   const isOver = useSignal(false)
   const letter = useResource(
@@ -81,7 +90,7 @@ export function LetterPage({ letterKey, role, traceUrl }: LetterPageProps) {
       {letter.data.value === undefined ? (
         <h1 class="visually-hidden">Dead letter</h1>
       ) : (
-        <Letter letter={letter.data.value} traceUrl={traceUrl} actions={canChange ? change : undefined} />
+        <Letter letter={letter.data.value} links={links} actions={canChange ? change : undefined} />
       )}
     </>
   )
@@ -89,11 +98,11 @@ export function LetterPage({ letterKey, role, traceUrl }: LetterPageProps) {
 
 interface LetterProps {
   readonly letter: EventRow
-  readonly traceUrl: string | undefined
+  readonly links: Links
   readonly actions: ((action: Change) => Promise<void>) | undefined
 }
 
-function Letter({ letter, traceUrl, actions }: LetterProps) {
+function Letter({ letter, links: { traceUrl, emulatorUrl }, actions }: LetterProps) {
   const {
     id,
     type,
@@ -149,6 +158,14 @@ function Letter({ letter, traceUrl, actions }: LetterProps) {
         {traceId !== undefined && (
           <dd>
             <Trace id={traceId} url={traceUrl} />
+          </dd>
+        )}
+        {emulatorUrl !== undefined && <dt>Sent</dt>}
+        {emulatorUrl !== undefined && (
+          <dd>
+            <EmulatorLink emulatorUrl={emulatorUrl} id={id}>
+              Deliveries in the emulator
+            </EmulatorLink>
           </dd>
         )}
       </dl>

@@ -7,6 +7,7 @@ import {
   parseDuration,
   parsePath,
   parsePort,
+  parseUrl,
   withContract,
   withJson,
   withOrder,
@@ -73,6 +74,11 @@ export function inboxCommand(terminal: Terminal, finish: Finish, open: OpenInbox
     .option('--read-only', 'allow neither redrive nor discard')
     .option('--bodies', 'show the bodies of dead letters')
     .option('--trace-url <url>', 'address of a trace, with {traceId}')
+    .option(
+      '--emulator <url>',
+      "address of the emulator's page, for links to each event's deliveries",
+      parseUrl,
+    )
     .action(async (flags: UiFlags) => finish(await ui(flags, parts)))
   return command
 }

@@ -25,6 +25,7 @@ export interface UiFlags extends InboxFlags {
   readonly readOnly?: boolean
   readonly bodies?: boolean
   readonly traceUrl?: string
+  readonly emulator?: string
 }
 
 /** Flags that select dead letters, besides their namespace. */

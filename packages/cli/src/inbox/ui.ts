@@ -18,10 +18,10 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     // An inbox that cannot be read fails here instead of in the browser.
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
-    const { bodies = false, traceUrl } = flags
+    const { bodies = false, traceUrl, emulator: emulatorUrl } = flags
     const server = createServer(
       // Everyone is authorized: only this machine can reach a server on loopback.
-      forLoopback(dashboard({ inbox, authorize: _request => role, bodies, traceUrl })),
+      forLoopback(dashboard({ inbox, authorize: _request => role, bodies, traceUrl, emulatorUrl })),
     )
     announce(await openServer(server, HOST, flags.port), flags, terminal)
     if (!terminal.stop.aborted) await once(terminal.stop, 'abort')

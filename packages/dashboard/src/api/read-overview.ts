@@ -4,7 +4,7 @@ import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.t
 
 /** `GET api/overview` */
 export async function readOverview(
-  { inbox, activity, redact, bodies, traceUrl }: ResolvedDashboard,
+  { inbox, activity, redact, bodies, traceUrl, emulatorUrl }: ResolvedDashboard,
   role: Role,
 ): Promise<Overview> {
   const [{ waitingError: error, ...stats }, throughput, processes] = await Promise.all([
@@ -26,6 +26,7 @@ export async function readOverview(
     browsing: { states: states.filter(state => state !== 'dead'), filters },
     bodies,
     ...(traceUrl !== undefined && { traceUrl }),
+    ...(emulatorUrl !== undefined && { emulatorUrl }),
   }
 }
 

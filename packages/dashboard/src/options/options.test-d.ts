@@ -9,5 +9,6 @@ export const options: DashboardOptions & Record<Exclude<keyof DashboardOptions, 
   bodies: undefined,
   redact: undefined,
   traceUrl: undefined,
+  emulatorUrl: undefined,
   trustProxy: undefined,
 }

@@ -32,6 +32,11 @@ export interface DashboardOptions<Native = unknown> {
    * come from that host. Default: Express's `trust proxy` or Fastify's `trustProxy`, otherwise `false`.
    */
   readonly trustProxy?: boolean | undefined
+  /**
+   * Address of the emulator, such as `'http://localhost:4400/'`, where the visitor's browser reaches its page. Events then
+   * link to their deliveries there. Default: no links.
+   */
+  readonly emulatorUrl?: string | undefined
   /** Returns the text to show instead of a body or an error text. It receives the text and its event. */
   readonly redact?: ((text: string, event: RedactedEvent) => string) | undefined
   /**
@@ -54,11 +59,16 @@ export interface ResolvedDashboard {
   readonly bodies: boolean
   /** Absent: follows the framework's setting. */
   readonly trustProxy: boolean | undefined
+  /** Without a fragment. */
+  readonly emulatorUrl: string | undefined
   readonly redact: (text: string, event: RedactedEvent) => string
   readonly traceUrl: string | undefined
 }
 
-const NAMES = ['receiver', 'inbox', 'authorize', 'allowedHosts', 'bodies', 'redact', 'traceUrl', 'trustProxy']
+const NAMES = [
+  ...['receiver', 'inbox', 'authorize', 'allowedHosts', 'bodies', 'redact', 'trustProxy'],
+  ...['traceUrl', 'emulatorUrl'],
+]
 
 /** Throws `ConfigurationError` for a wrong option. */
 export function resolveOptions<Native>(options: DashboardOptions<Native>): ResolvedDashboard {
@@ -88,9 +98,25 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
     allowedHosts,
     bodies,
     trustProxy,
+    emulatorUrl: emulatorUrlOption(options.emulatorUrl),
     redact,
     traceUrl,
   }
+}
+
+function emulatorUrlOption(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new ConfigurationError('emulatorUrl', "must be an http address, such as 'http://localhost:4400/'")
+  // Every visitor sees it.
+  if (url.username !== '' || url.password !== '')
+    throw new ConfigurationError(
+      'emulatorUrl',
+      'must have no user name or password: remove the part before the @',
+    )
+  url.hash = ''
+  return url.href
 }
 
 function sourceOf({

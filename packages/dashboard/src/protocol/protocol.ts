@@ -27,6 +27,8 @@ export interface Overview {
   readonly bodies: boolean
   /** Address of a trace, with `{traceId}` for its id. Absent without the option. */
   readonly traceUrl?: string
+  /** Address of the emulator's page, if it is set. */
+  readonly emulatorUrl?: string
 }
 
 /** Span of time that figures cover. */

@@ -49,8 +49,17 @@ export async function askDashboard(
   const { key, state } = found.exact ?? {}
   const lines = Array.isArray(overview.here?.observations) ? overview.here.observations : []
   const observations = lines.flatMap(line => observationOf(line, event)).reverse()
-  const at = state === 'dead' && typeof key === 'string' ? `#/letters/${encodeURIComponent(key)}` : ''
-  return { href: base + at, state: typeof state === 'string' ? state : null, observations }
+  return {
+    href: base + placeOf(event, key, state),
+    state: typeof state === 'string' ? state : null,
+    observations,
+  }
+}
+
+/** Returns the dashboard's page of a dead letter, or the list with an event that waits or runs. */
+function placeOf(event: string, key: unknown, state: unknown): string {
+  if (state === 'dead' && typeof key === 'string') return `#/letters/${encodeURIComponent(key)}`
+  return state === 'pending' || state === 'active' ? `#/${state}?id=${encodeURIComponent(event)}` : ''
 }
 
 function observationOf(line: unknown, event: string): readonly ReceiverObservation[] {
