@@ -1,5 +1,10 @@
-import { useEffect } from 'preact/hooks'
-import type { GroupList, LetterGroup, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import type {
+  GroupList,
+  LetterGroup,
+  LetterTimes,
+  Overview,
+} from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { ErrorCard } from '../kit/error-card.tsx'
 import { Failure } from '../kit/failure.tsx'
@@ -38,28 +43,54 @@ export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGrou
       <h2 id="groups">By error</h2>
       <Failure error={list.error.value} retry={list.reload} isStale={known !== undefined} />
       {known === undefined && list.error.value === undefined && <p class="quiet">Counting …</p>}
-      <ul class="cards">
-        {known?.groups.map(group => (
-          <li key={group.group}>
-            <Card
-              group={group}
-              change={overview.role === 'admin' ? action => void change(action, group) : undefined}
-            />
-          </li>
-        ))}
-      </ul>
+      {known !== undefined && (
+        <Cards
+          list={known}
+          turn={turn}
+          change={overview.role === 'admin' ? (action, group) => void change(action, group) : undefined}
+        />
+      )}
       {known !== undefined && <Rest list={known} />}
     </section>
   )
 }
 
-function Card({
-  group: { group, type, count, firstFailedAt, lastFailedAt, key, id, reason, stack },
-  change,
-}: {
+interface CardsProps {
+  readonly list: GroupList
+  readonly turn: number
+  /** Undefined if the user may not change letters. */
+  readonly change: ((action: Change, group: LetterGroup) => void) | undefined
+}
+
+/** The cards, to which their letters' times are added once these have loaded. */
+function Cards({ list, turn, change }: CardsProps) {
+  const times = useResource(signal => call<LetterTimes>('api/letters/times', { signal }))
+  const first = useRef(turn)
+  useEffect(() => {
+    if (turn > first.current) times.reload()
+  }, [turn])
+  return (
+    <ul class="cards">
+      {list.groups.map(group => (
+        <li key={group.group}>
+          <Card group={group} times={times.data.value} change={change && (action => change(action, group))} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface CardProps {
   readonly group: LetterGroup
+  readonly times: LetterTimes | undefined
   readonly change: ((action: Change) => void) | undefined
-}) {
+}
+
+function Card({ group: shown, times, change }: CardProps) {
+  const { group, type, count, firstFailedAt, lastFailedAt, key, id, reason, stack } = shown
+  const spark = times?.groups[group]
+  const read = spark?.reduce((sum, one) => sum + one, 0) ?? 0
+  const isCut = times?.isPartial === true && read < count
   return (
     <ErrorCard
       title={reason === '' ? 'no error text' : inOneLine(reason)}
@@ -67,6 +98,9 @@ function Card({
       count={count}
       firstAt={firstFailedAt}
       lastAt={lastFailedAt}
+      // A single letter has no course.
+      spark={count > 1 ? spark : undefined}
+      sparkNote={isCut ? `the last ${formatCount(read)} of ${formatCount(count)}` : undefined}
       stack={stack}
       actions={
         change !== undefined && (

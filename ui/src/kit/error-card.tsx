@@ -20,6 +20,8 @@ interface ErrorCardProps {
   readonly stack?: string | undefined
   /** Numbers over time, oldest first. */
   readonly spark?: readonly number[] | undefined
+  /** What `spark` shows, if that is not all of them. */
+  readonly sparkNote?: string | undefined
   /** Buttons for exactly these. */
   readonly actions?: ComponentChildren
 }
@@ -35,6 +37,7 @@ export function ErrorCard({
   children,
   stack,
   spark,
+  sparkNote,
   actions,
 }: ErrorCardProps) {
   const clock = from === undefined ? {} : { from }
@@ -61,7 +64,8 @@ export function ErrorCard({
           </dd>
         )}
       </dl>
-      {spark !== undefined && <Sparkline label={`${count} over time`} values={spark} />}
+      {spark !== undefined && <Sparkline label={`${sparkNote ?? count} over time`} values={spark} />}
+      {spark !== undefined && sparkNote !== undefined && <p class="small quiet">{sparkNote}</p>}
       {stack !== undefined && (
         <details>
           <summary>Stack</summary>

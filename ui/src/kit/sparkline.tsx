@@ -18,6 +18,7 @@ export function Sparkline({ label, values }: SparklineProps) {
       role="img"
       aria-label={label}
     >
+      <title>{label}</title>
       {values.map((value, index) => {
         const height = value === 0 ? 1 : Math.max(3, (value / most) * HEIGHT)
         const isNone = value === 0

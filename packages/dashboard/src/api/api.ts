@@ -9,6 +9,7 @@ import { type Change, changeLetters, parseChange } from './change-letters.ts'
 import { fieldsOf, parseFields } from './fields.ts'
 import { find } from './find.ts'
 import { changeHandling, parseHandling, readHandling } from './handling.ts'
+import { readTimes } from './letter-times.ts'
 import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
 
@@ -47,6 +48,7 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   api.get('/activity', async c => c.json(await reports(c.req.query('window') ?? '1h')))
   api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
   api.get('/letters/groups', async c => c.json(await groupLetters(parts)))
+  api.get('/letters/times', async c => c.json(await readTimes(parts)))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
   api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
   api.get(`/events/${KEY}`, async c => c.json((await locate(parts.inbox, c.req.param('key'))).where))

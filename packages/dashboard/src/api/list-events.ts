@@ -168,7 +168,7 @@ function plainRow(
   }
 }
 
-async function pageOf(
+export async function pageOf(
   inbox: Inbox,
   { state, type, text, id, group, namespace = '', order, after }: ListQuery,
   limit: number,

@@ -282,6 +282,17 @@ export interface LetterGroup {
   readonly stack?: string
 }
 
+/** `GET api/letters/times`: when the newest letters of each group failed. */
+export interface LetterTimes {
+  /** When the first of these letters failed, and the last. */
+  readonly from: number
+  readonly to: number
+  /** Number of letters in 24 equal parts of that time, by {@link LetterGroup.group}. Absent: none of them is among these letters. */
+  readonly groups: Readonly<Record<string, readonly number[]>>
+  /** Set if older letters were not read: at most 2,000 are, or 200 with their bodies. */
+  readonly isPartial?: true
+}
+
 /** `POST api/events/fields`: one field of the bodies of waiting, running and dead events. */
 export interface FieldsRequest {
   /** At most 200. */
