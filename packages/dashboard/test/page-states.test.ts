@@ -28,6 +28,11 @@ beforeEach(async () => {
 })
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+/** Closes a dialog, and waits until the page takes keys again. */
+const closeDialog = async (page: Page) => {
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+}
 /** Opens what a narrow page folds. */
 const unfold = async (page: Page) => {
   await page.evaluate("document.querySelectorAll('.folded').forEach(folded => { folded.open = true })")
@@ -154,7 +159,7 @@ it('has no axe violations: an overview, a list, a letter, a dialog, and trouble'
   await button(page, 'Discard all …').click()
   await heading('Discard all 1 letter?')
   await check('the dialog to discard', [390, 'dark'])
-  await page.keyboard.press('Escape')
+  await closeDialog(page)
   await page.getByRole('link', { name: 'evt_axe' }).click()
   await heading('Last error')
   await check('a letter', [390, 'light'])
@@ -250,14 +255,14 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
       await button(page, `${action} all …`).click()
       await heading(`${action} all 3 letters?`)
       await check(`the dialog to ${action.toLowerCase()} all`)
-      await page.keyboard.press('Escape')
+      await closeDialog(page)
     }
     for (const place of ['overview', 'letters']) {
       await page.goto(`${root}#/${place}`)
       await page.keyboard.press('?')
       await heading('Keys on this page')
       await check(`the keys of ${place}`)
-      await page.keyboard.press('Escape')
+      await closeDialog(page)
     }
     await page.keyboard.press('/')
     await check('the box')

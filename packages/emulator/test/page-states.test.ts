@@ -21,6 +21,11 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 const at = (place: string) => `${app.emulator.url}/#/${place}`
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
 const FRAME = '.table-frame'
+/** Closes a dialog, and waits until the page takes keys again. */
+const closeDialog = async (page: Page) => {
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+}
 /** Opens what a narrow page folds. */
 const unfold = async (page: Page) => {
   await page.evaluate("document.querySelectorAll('.folded').forEach(folded => { folded.open = true })")
@@ -270,7 +275,7 @@ it('has no axe violations: a list, a delivery, a form, a dialog, and trouble', {
   await button(page, 'Discard all that match').click()
   await heading('Discard 1 event?')
   await check('the dialog to discard', [390, 'dark'])
-  await page.keyboard.press('Escape')
+  await closeDialog(page)
   await shows(`deliveries/${id}`, 'Attempt 2', [1440, 'dark'], [390, 'light'])
   await context.route('**/_emulator/v1/**', route => route.abort())
   await page.getByText('The server does not respond').first().waitFor()
@@ -314,7 +319,7 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
     await button(page, 'Replay elsewhere').click()
     await heading('Replay to another address?')
     await check('the dialog to replay elsewhere')
-    await page.keyboard.press('Escape')
+    await closeDialog(page)
     await shows('deliveries/none', 'Delivery not found')
     const slow = await startEmulatedApp({ delivery: { minDelay: '1h', maxDelay: '2h' } })
     onTestFinished(() => slow.close())
@@ -338,7 +343,7 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
       await button(page, `${action} all that match`).click()
       await heading(`${action} 2 events?`)
       await check(`the dialog to ${action.toLowerCase()} all`)
-      await page.keyboard.press('Escape')
+      await closeDialog(page)
     }
     for (const [status, result] of [
       [503, '2 events replayed: 2 failed'],
@@ -411,13 +416,13 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
     await button(page, 'Reset').click()
     await heading('Reset the emulator?')
     await check('the dialog to reset')
-    await page.keyboard.press('Escape')
+    await closeDialog(page)
     for (const place of ['deliveries', 'settings']) {
       await page.goto(at(place))
       await page.keyboard.press('?')
       await heading('Keys on this page')
       await check(`the keys of ${place}`)
-      await page.keyboard.press('Escape')
+      await closeDialog(page)
     }
   })
 

@@ -216,7 +216,7 @@ function Timeline({ delivery }: { readonly delivery: DeliveryDetail }) {
           ]
         })}
         {state === 'pending' && (
-          <li class="wait" role="status">
+          <li class="wait">
             {underWay || nextAttemptAt === null
               ? 'An attempt is under way.'
               : `Attempt ${log.length + 1} ${distance(Date.parse(nextAttemptAt) - emulatorNow.value)}`}
