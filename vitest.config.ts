@@ -72,8 +72,8 @@ const LONGER = [
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
   'packages/sql/test/{faults,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',
-  'packages/dashboard/test/{filters,page-states,proxy}.test.ts',
-  'packages/emulator/test/{filters,page-states,tabs}.test.ts',
+  'packages/dashboard/test/{bounds,filters,page-states,proxy,trouble}.test.ts',
+  'packages/emulator/test/{bounds,filters,page-states,tabs}.test.ts',
   'test/{conformance/{adapters,sealed-sqlite-inbox,sqlite-inbox},docs/extending,emulator/memory,examples/examples}.test.ts',
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
