@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { expect } from 'vitest'
 import { requireBrowser } from './require-browser.ts'
@@ -34,14 +33,6 @@ export async function openPage(context: BrowserContext, url: string): Promise<Wa
   await page.addInitScript(REPORT_VIOLATIONS)
   await page.goto(url)
   return { page, problems }
-}
-
-const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
-
-/** Takes a screenshot of the page for the documentation. Only `npm run docs:images` keeps it. */
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
-  const kept = process.env['KEEP_IMAGES'] === '1'
-  await page.screenshot(kept ? { path: `${IMAGES}${name}.png` } : {})
 }
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')

@@ -1,8 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type Inbox, memoryInbox } from '@ackhook/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { expectAccessible, keepScreenshot, type Page } from '../../../test/support/browser.ts'
-import { itInFull } from '../../../test/support/in-full.ts'
+import { expectAccessible, type Page } from '../../../test/support/browser.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { DashboardOptions } from '../src/index.ts'
 import { changeLetters } from '../src/letters.ts'
@@ -692,21 +691,4 @@ it('shows hostile ids, types, payloads and errors as text', async () => {
     await page.goBack()
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
   }
-})
-
-/** For `npm run docs:images`. */
-itInFull('has pictures for the documentation', async () => {
-  const letters = withLetters()
-  const at = await serve(letters, { bodies: true })
-  await dead(letters, ['evt_1', 'evt_2'])
-  await letters.receiver.handle({ method: 'GET', headers: {}, body: new Uint8Array(), context: undefined })
-  const page = await open(at)
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  await keepScreenshot(page, 'dashboard-overview')
-  await page.getByRole('link', { name: /^Dead letters/ }).click()
-  await page.getByRole('link', { name: 'evt_1' }).waitFor()
-  await keepScreenshot(page, 'dashboard-letters')
-  await page.getByRole('link', { name: 'evt_1' }).click()
-  await page.getByRole('heading', { name: 'Last error' }).waitFor()
-  await keepScreenshot(page, 'dashboard-letter')
 })

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { keepScreenshot, type Page } from '../../../test/support/browser.ts'
-import { itInFull } from '../../../test/support/in-full.ts'
+import type { Page } from '../../../test/support/browser.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { EmulatorOptions } from '../src/index.ts'
 import { APP_SECRET, type EmulatedApp, startEmulatedApp } from './emulated-app.ts'
@@ -587,33 +586,5 @@ it('shows hostile ids, types, payloads, replies and headers as text', async () =
     await page.goBack()
     await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor()
     await vi.waitFor(async () => expect(await rows(page).count()).toBe(HOSTILE.length))
-  }
-})
-
-/** For `npm run docs:images`. */
-itInFull('has pictures for the documentation', async () => {
-  const app = await start({ delivery: { attempts: 2, minDelay: '1ms', maxDelay: '1ms' } })
-  const { emulator } = app
-  const types = ['conversation.resolved', 'message.delivered', 'message.received', 'call.missed']
-  await emulator.api.sendAll(
-    Array.from({ length: 12 }, (_, n) => ({ type: types[n % 4] as string, id: `evt_01k8x${n}` })),
-  )
-  await emulator.wait()
-  app.status = 401
-  const bad = await emulator.api.send('conversation.resolved', { id: 'evt_01k8x_refused' })
-  await emulator.wait({ state: 'undelivered' })
-  await emulator.api.messages.send({ channel: 'whatsapp', to: '+4915112345678', template: 'order_shipped' })
-  const page = await open(emulator.url)
-  const places = ['deliveries', 'undelivered', 'endpoint', 'send', 'faults', 'messages', 'settings']
-  for (const [name, place] of [
-    ...places.map(place => [place, place] as const),
-    ['delivery', `deliveries/${bad.deliveries[0]?.id}`] as const,
-  ]) {
-    await page.goto(`${emulator.url}/#/${place}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await vi.waitFor(async () =>
-      expect(await page.locator('main .quiet', { hasText: 'Loading' }).count()).toBe(0),
-    )
-    await keepScreenshot(page, `emulator-${name}`)
   }
 })
