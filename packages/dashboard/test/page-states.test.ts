@@ -267,7 +267,7 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
     await page.keyboard.press('/')
     await check('the box')
     for (const text of ['cnv_1', 'evt_unknown']) {
-      await page.getByRole('searchbox', { name: /^Event id/ }).fill(text)
+      await page.getByRole('searchbox', { name: /^Event id,/ }).fill(text)
       await page.keyboard.press('Enter')
       await page.getByText('The bodies of handled events are gone').waitFor()
       await check(`the box, asked for ${text}`)
