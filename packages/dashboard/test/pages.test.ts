@@ -560,6 +560,8 @@ describe('the box', () => {
     const box = page.getByRole('dialog', { name: 'Find an event' })
     await ask('/', 'evt_done')
     await box.getByText(/^evt_done was handled: \d{4}-/).waitFor()
+    await box.getByRole('searchbox').fill('')
+    await box.getByText('was handled').waitFor({ state: 'hidden' })
     await page.keyboard.press('Escape')
     await ask('Control+k', '0049 151 2345678')
     await box.getByText('is not the id of an event here').waitFor()

@@ -73,7 +73,10 @@ export function FindBox({ traceUrl, emulatorUrl }: Omit<ResultProps, 'onLeave'>)
             autofocus
             autocomplete="off"
             value={text.value}
-            onInput={event => (text.value = event.currentTarget.value)}
+            onInput={event => {
+              text.value = event.currentTarget.value
+              if (text.value === '') finding.value = undefined
+            }}
           />
         </Field>
       </form>
