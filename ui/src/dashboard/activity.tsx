@@ -121,7 +121,7 @@ export function Figures({ stats, report, states }: FigureListProps) {
       >
         {formatCount(dead)}
       </Figure>
-      <Figure label="Oldest pending" href={linkTo('pending')}>
+      <Figure label="Oldest unhandled" href={linkTo(pending === 0 ? 'active' : 'pending')}>
         {oldestPendingMs === 0 ? '–' : spanOf(oldestPendingMs)}
       </Figure>
       {total !== undefined && <Shares total={total} />}
@@ -141,10 +141,10 @@ function Shares({ total: { accepted, failedShare, lag, handlerTime } }: { readon
         {shareText(failedShare)}
       </Figure>
       <Figure label="Wait, p50 · p95" isPair>
-        {percentilesText(lag)}
+        <Pair times={lag} />
       </Figure>
       <Figure label="Handler time, p50 · p95" isPair>
-        {percentilesText(handlerTime)}
+        <Pair times={handlerTime} />
       </Figure>
     </>
   )
@@ -154,7 +154,7 @@ interface FigureProps {
   readonly label: string
   readonly href?: string | undefined
   readonly isBad?: boolean
-  /** Two values in one line. */
+  /** Two values, in one line if they fit. */
   readonly isPair?: boolean
   readonly children: ComponentChildren
 }
@@ -229,8 +229,14 @@ function shareText(share: number | undefined): string {
   return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)} %`
 }
 
-function percentilesText(times: Percentiles | undefined): string {
-  return times === undefined ? '–' : `${timeText(times.p50)} · ${timeText(times.p95)}`
+/** The median and the 95th percentile. A narrow figure breaks the line between them only. */
+function Pair({ times }: { readonly times: Percentiles | undefined }) {
+  if (times === undefined) return <>–</>
+  return (
+    <>
+      <span>{timeText(times.p50)} ·</span> <span>{timeText(times.p95)}</span>
+    </>
+  )
 }
 
 /** Formats milliseconds with two or three digits. */
