@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEvent, signedRequest } from '@ackhook/testing'
+import { Client } from 'pg'
 import { afterEach, describe, expect, inject, it } from 'vitest'
+import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { startSqs } from '../support/sqs.ts'
 import { ROOT } from '../support/workspace-packages.ts'
@@ -39,35 +41,56 @@ describe(LAMBDA, () => {
 })
 
 describe(`${LAMBDA}, with a queue`, () => {
-  it('goes from an empty folder to one function that receives and one that handles', async () => {
+  it('goes from an empty folder to one function that receives and one that handles, with Redis or without', async () => {
     user = await newUser(inject('registry'))
-    const [sqs, redis] = await Promise.all([startSqs(), startRedis()])
+    const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
     try {
       await user.follow(LAMBDA, 'with-queue')
       await user.run('npm install --save-dev @ackhook/testing esbuild')
-      // Bundles like `sam build`.
-      await user.run(
-        'npx esbuild receive.ts consume.ts --bundle --platform=node --target=es2020 --minify --outdir=dist',
-      )
-      writeFileSync(join(user.folder, 'dist/package.json'), '{ "type": "commonjs" }')
-      writeFileSync(join(user.folder, 'lambda.mjs'), LAMBDA_WITH_QUEUE)
-      const env = {
-        SIGNING_SECRET: secret,
-        REDIS_URL: redis.url,
-        QUEUE_URL: await sqs.createQueue(),
-        DEAD_LETTERS_URL: await sqs.createQueue('dead'),
-        SQS: sqs.endpoint,
-      }
-      const given = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
-      const printed = await user.run([...given, 'node lambda.mjs'].join('\n'))
-      expect(printed).toMatch(/202[\s\S]*cnv_\w+ was resolved by ai[\s\S]*{"batchItemFailures":\[\]}/)
+      await handlesOnce({ REDIS_URL: redis.url })
+
+      await user.follow(LAMBDA, 'without-redis')
+      const client = new Client({ connectionString: postgres.url })
+      await client.connect()
+      await client.query(readFileSync(join(user.folder, 'ackhook.sql'), 'utf8'))
+      await handlesOnce({ DATABASE_URL: postgres.url })
+      expect((await client.query('SELECT * FROM ackhook_dedupe')).rowCount).toBe(1)
+      await client.end()
     } finally {
-      await Promise.all([sqs.stop(), redis.stop()])
+      await Promise.all([redis.stop(), postgres.stop()])
     }
   })
 })
 
-/** Plays Lambda: passes a request to the first function, and the queue's messages to the second. */
+/** Bundles both functions, and passes an event through a queue that delivers it twice. */
+async function handlesOnce(store: Readonly<Record<string, string>>): Promise<void> {
+  const sqs = await startSqs()
+  try {
+    // Bundles like `sam build`.
+    await user.run(
+      'npx esbuild receive.ts consume.ts --bundle --platform=node --target=es2020 --minify --outdir=dist',
+    )
+    writeFileSync(join(user.folder, 'dist/package.json'), '{ "type": "commonjs" }')
+    writeFileSync(join(user.folder, 'lambda.mjs'), LAMBDA_WITH_QUEUE)
+    const env = {
+      ...store,
+      SIGNING_SECRET: secret,
+      QUEUE_URL: await sqs.createQueue(),
+      DEAD_LETTERS_URL: await sqs.createQueue('dead'),
+      SQS: sqs.endpoint,
+    }
+    const given = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
+    const printed = await user.run([...given, 'node lambda.mjs'].join('\n'))
+    expect(printed).toMatch(
+      /202[\s\S]*cnv_\w+ was resolved by ai[\s\S]*{"batchItemFailures":\[\]}\n{"batchItemFailures":\[\]}/,
+    )
+    expect(printed.match(/was resolved by ai/g)).toHaveLength(1)
+  } finally {
+    await sqs.stop()
+  }
+}
+
+/** Plays Lambda: passes a request to the first function, and the queue's messages to the second, twice. */
 const LAMBDA_WITH_QUEUE = `
   import dns from 'node:dns'
   import { createEvent, signedRequest } from '@ackhook/testing'
@@ -98,6 +121,7 @@ const LAMBDA_WITH_QUEUE = `
     body,
     attributes,
   }))
+  console.log(JSON.stringify(await consume({ Records })))
   console.log(JSON.stringify(await consume({ Records })))
   process.exit()
 `
