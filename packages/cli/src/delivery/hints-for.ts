@@ -112,7 +112,7 @@ const HINTS: readonly Hint[] = [
   {
     applies: isError(/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HPE_\w+)$/),
     lines: [
-      'The connection ended without a reply. Either your app crashed, which its log shows, or this port speaks HTTPS: try https://.',
+      'The connection ended without a reply. Either your app crashed, which its log shows, or its route replies itself beside the receiver, or this port speaks HTTPS: try https://.',
     ],
   },
   {
