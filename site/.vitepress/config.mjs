@@ -8,6 +8,7 @@ import { repositoryLinks, slugify } from './links.mjs'
 import { copyReadmes } from './readmes.mjs'
 import { search } from './search.mjs'
 import { sidebar } from './sidebar.mjs'
+import { emptyHeads } from './tables.mjs'
 
 const REPOSITORY = 'https://github.com/ackhook/ackhook'
 /** Applies a reader's choices of code forms before the page is painted. */
@@ -63,6 +64,7 @@ export default defineConfig({
     anchor: { slugify },
     config: md => {
       codeTabs(md)
+      emptyHeads(md)
       repositoryLinks(md, { docs: DOCS, repository: REPOSITORY })
     },
   },

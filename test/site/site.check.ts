@@ -51,7 +51,12 @@ describe.each([
   { width: 1280, scheme: 'light' as const },
   { width: 390, scheme: 'dark' as const },
 ])('at $width pixels, $scheme', ({ width, scheme }) => {
-  it('shows every page within the window, with its images, and without requests to other hosts', async () => {
+  // A hundred pages, each opened anew.
+  const timeout = 900_000
+
+  it('shows every page within the window, with its images, and without requests to other hosts', {
+    timeout,
+  }, async () => {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme })
     const faults: string[] = []
     for (const path of pages.keys()) {
