@@ -5,7 +5,7 @@ import { workspacePackages } from './test/support/workspace-packages.ts'
 const ready = workspacePackages().map(one => one.folder)
 const waiting = readdirSync('packages').filter(folder => !ready.includes(folder))
 const packageSources = ['test/**/*.{ts,mjs}', 'src/**/*.ts!', '!src/**/*.test.ts!', '!src/**/*.test-d.ts!']
-const packageTests = ['{src,test}/**/*.test.ts', 'src/**/*.test-d.ts', 'test/**/*.mjs']
+const packageTests = ['{src,test}/**/*.{test,images}.ts', 'src/**/*.test-d.ts', 'test/**/*.mjs']
 
 /** Looks for files, exports and dependencies that nothing uses. Also run with `--production`. */
 const config: KnipConfig = {
