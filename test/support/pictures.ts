@@ -24,6 +24,7 @@ async function viewOf(page: Page): Promise<View> {
   const session = await page.context().newCDPSession(page)
   const shoot = async (colorScheme: 'light' | 'dark') => {
     await page.emulateMedia({ colorScheme })
+    await redrawCharts(page)
     let seen: string | undefined
     for (let views = 0; views < MOST_VIEWS; views++) {
       const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
@@ -37,6 +38,15 @@ async function viewOf(page: Page): Promise<View> {
   const light = await shoot('light')
   await session.detach()
   return { light, dark }
+}
+
+/** A chart is drawn anew when its width changes. By itself it may still have the other scheme's colors at this moment. */
+async function redrawCharts(page: Page): Promise<void> {
+  const { width, height } = sizeOf(page)
+  for (const at of [width + 8, width]) {
+    await page.setViewportSize({ width: at, height })
+    await page.waitForTimeout(DRAWN_MS)
+  }
 }
 
 /** Takes a picture for the documentation: `name.svg`, in the reader's color scheme. */
