@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, inject, it } from 'vitest'
+import { itInFull } from '../support/in-full.ts'
 import { readmeBlocks } from '../support/readme-blocks.ts'
 import { type NewUser, newUser } from './new-user.ts'
 import { runtimePrograms } from './runtime-programs.ts'
@@ -33,7 +34,7 @@ it("runs the README's unit test with Jest", async () => {
   expect(await user.run(`${command} 2>&1`)).toMatch(/Tests: +1 passed, 1 total/)
 })
 
-it("runs the README's unit test with Vitest and with node:test in the tree of pnpm", async () => {
+itInFull("runs the README's unit test with Vitest and with node:test in the tree of pnpm", async () => {
   user = await newUser(inject('registry'), [runtimePrograms()])
   const files = readmeBlocks(README, 'handlers').map(({ flags, text }) => [flags['file'] ?? '', text])
   write({ ...Object.fromEntries(files), 'package.json': '{ "type": "module", "private": true }' })
@@ -55,7 +56,7 @@ describe(COMMONJS, () => {
     expect(await user.run('npx jest 2>&1')).toMatch(/Tests: +2 passed, 2 total/)
   })
 
-  it('makes Jest run it in the tree of pnpm', async () => {
+  itInFull('makes Jest run it in the tree of pnpm', async () => {
     user = await newUser(inject('registry'), [runtimePrograms()])
     // A dependency of Jest has an install script, about which pnpm wants a decision.
     const settings = "allowBuilds:\n  '@parcel/watcher': false\n"
@@ -72,7 +73,7 @@ describe(COMMONJS, () => {
     expect(await user.run('pnpm exec jest 2>&1')).toMatch(/Tests: +1 passed, 1 total/)
   })
 
-  it('makes ts-jest run it, and names working TypeScript settings', async () => {
+  itInFull('makes ts-jest run it, and names working TypeScript settings', async () => {
     user = await newUser(inject('registry'))
     const packages = ['core', 'testing', 'express', 'sqlite'].map(name => `@ackhook/${name}`).join(' ')
     await user.run(`npm init -y && npm install ${packages} express @types/express @types/node@20`)

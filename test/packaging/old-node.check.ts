@@ -25,12 +25,16 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 /** Entry points that work alone anywhere, as they hold only data, types or a part for a package that does not. */
 const HARMLESS = ['advice', 'planned-events', 'sharing', 'routes', 'store-suite']
+/** Started by the command line, which says so first. */
+const BEHIND_A_COMMAND = ['@ackhook/mcp']
 
-const entries = workspacePackages().flatMap(({ manifest }) =>
-  Object.keys(manifest.exports ?? {})
-    .filter(subpath => subpath !== './package.json' && !HARMLESS.some(name => subpath.endsWith(`/${name}`)))
-    .map(subpath => manifest.name + subpath.slice(1)),
-)
+const entries = workspacePackages()
+  .filter(({ manifest }) => !BEHIND_A_COMMAND.includes(manifest.name))
+  .flatMap(({ manifest }) =>
+    Object.keys(manifest.exports ?? {})
+      .filter(subpath => subpath !== './package.json' && !HARMLESS.some(name => subpath.endsWith(`/${name}`)))
+      .map(subpath => manifest.name + subpath.slice(1)),
+  )
 
 async function outputOf(node: string, args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await execute(node, args, { cwd: project }).catch(

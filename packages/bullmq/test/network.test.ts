@@ -97,7 +97,8 @@ test.concurrent.for([
     const inbox = engine.inbox(unique('q'), { lease: '30s', ...engine.optionsAt(proxy.port) })
     cleanup(async () => void (await inbox.close(1000)))
     const work = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
-    await inbox.start(work, aPolicy())
+    // A busy machine may need longer than a start waits.
+    await until(async () => Promise.resolve(inbox.start(work, aPolicy())).then(isDone, () => false), 60_000)
     // While an event waits for its retry, BullMQ would wait longer.
     await inbox.accept(aDelivery())
     await until(() => work.runs.length === 1)

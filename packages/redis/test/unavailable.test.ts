@@ -30,7 +30,7 @@ describe.each([
 ] as const)('with the defaults of %s', (_, connect) => {
   test('a silent server costs one timeout, then nothing, until it responds again', async () => {
     const store = connected(connect)
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     server.pause()
     const first = await timed(() => store.claim('id', 'late', lease))
     expect(first.error).toEqual(UNAVAILABLE)
@@ -50,7 +50,7 @@ describe.each([
 
   test('a claim applied after the caller gave up is released', async () => {
     const store = connected(connect)
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     server.pause()
     expect((await timed(() => store.claim('id', 'late', lease))).error).toEqual(UNAVAILABLE)
     server.resume()
@@ -60,7 +60,7 @@ describe.each([
 
   test('calls to a dead server reject within the timeout, and succeed once it is back', async () => {
     const store = connected(connect)
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     await server.kill()
     for (let i = 0; i < 5; i++) {
       const { error, ms } = await timed(() => store.claim(`id${i}`, 'b', lease))
@@ -235,7 +235,7 @@ describe("onStoreError: 'process'", () => {
 
   test('keeps a claim applied late, because its event is running', async () => {
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     server.pause()
     expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
     server.resume()
@@ -249,7 +249,7 @@ describe("onStoreError: 'process'", () => {
 describe("Redis' error reply", () => {
   test('fails its own call, but not the others of its command, nor later ones', async () => {
     const store = connected(url => new Redis6(url))
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     await client.rpush('ackhook:poison', 'of another application')
     expect((await timed(() => store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
     expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
@@ -268,7 +268,7 @@ describe("Redis' error reply", () => {
 
   test('is an outage if Redis is a read-only replica', async () => {
     const store = connected(url => new Redis6(url))
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     await client.call('REPLICAOF', '127.0.0.1', '1')
     expect(String((await timed(() => store.claim('one', 'a', lease))).error)).toMatch(/READONLY|MASTERDOWN/)
     expect(String((await timed(() => store.claim('two', 'a', lease))).error)).toMatch(/is not responding/)
@@ -367,7 +367,7 @@ describe('when Redis is full', () => {
 
   test("onStoreError: 'process' claims without Redis", async () => {
     const store = connected(url => new Redis6(url), { onStoreError: 'process' })
-    await store.claim('warm', 'a', lease)
+    await until('the connection is open', () => claims(store, 'warm', 'a'))
     await fill()
     expect(await store.claim('new', 'b', lease)).toEqual(CLAIMED)
   })

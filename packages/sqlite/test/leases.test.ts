@@ -547,6 +547,7 @@ describe('a drain of sqliteInbox that ends before the handlers', () => {
         begun()
         return new Promise(() => {})
       })
+      await receiver.start()
       const { status } = await receiver.handle(signedRequest(eventBody()))
       expect(status).toBe(202)
       await until('it runs', () => begun.mock.calls.length === 1)
