@@ -64,6 +64,7 @@ async function throughInbox(
   })
   try {
     await worker.receiver.start()
+    await web.start()
     for (const [id, headers] of Object.entries(events))
       expect((await handle(web, id, { headers })).status).toBe(202)
     await vi.waitFor(() => expect(seen).toHaveLength(2), { timeout: 20_000 })
