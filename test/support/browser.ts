@@ -21,6 +21,11 @@ export interface WatchedPage {
   readonly problems: readonly string[]
 }
 
+/** A script, since the tests have no DOM types: a headless browser shows all of its tabs. */
+export const setVisibility = (state: 'visible' | 'hidden') => `
+  Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+  document.dispatchEvent(new Event('visibilitychange'))`
+
 /** Opens a page and records its problems. */
 export async function openPage(context: BrowserContext, url: string): Promise<WatchedPage> {
   const page = await context.newPage()

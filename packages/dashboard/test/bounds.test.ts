@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { inFull } from '../../../test/support/in-full.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { firstRowMs, MOST_ROWS, say } from '../../../test/support/page-bounds.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
@@ -23,14 +23,7 @@ it('a page has few rows in its document, however many letters there are', { time
     await Promise.all(Array.from({ length: 1000 }, (_, n) => letters.send(`evt_${sent + n}`, 'order.paid')))
     await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(sent + 1000), 20_000)
   }
-  const server = createServer(dashboard({ receiver: letters.receiver, authorize: () => 'admin' }))
-  server.listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  const at = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
+  const at = `${await listen(dashboard({ receiver: letters.receiver, authorize: () => 'admin' }))}/`
   const page = await open(at)
   const shown = await firstRowMs(page, `${at}#/letters`)
   const rows = page.locator('tr.row')

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReceiver, type Inbox, memoryInbox, NonRetryableError, type Receiver } from '@ackhook/core'
@@ -8,6 +7,7 @@ import { signedRequest } from '@ackhook/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Page } from '../../../test/support/browser.ts'
 import { inFull } from '../../../test/support/in-full.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import type { EventPage } from '../src/protocol/protocol.ts'
@@ -89,18 +89,12 @@ async function serve(inbox: Inbox): Promise<Served> {
     expect((await receiver.handle({ ...request, context: namespace })).status).toBe(202)
   }
   await vi.waitFor(async () => expect((await receiver.stats()).dead).toBe(LETTERS.length))
-  return { receiver, url: await listen(receiver) }
+  return { receiver, url: await addressOf(receiver) }
 }
 
 /** Returns the address of a receiver's dashboard. */
-async function listen(receiver: Receiver): Promise<string> {
-  const server = createServer(dashboard({ receiver, authorize: () => 'admin' })).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/`
+async function addressOf(receiver: Receiver): Promise<string> {
+  return `${await listen(dashboard({ receiver, authorize: () => 'admin' }))}/ops/`
 }
 
 async function fill(page: Page, label: string, value: string): Promise<void> {
@@ -160,7 +154,7 @@ describe('a filter', () => {
       await dead(letters, [`evt_${age}`])
     }
     // For the browser, all of them fail in the future.
-    const page = await open(`${await listen(letters.receiver)}#/letters`)
+    const page = await open(`${await addressOf(letters.receiver)}#/letters`)
     const rows = async () => (await page.locator('tr.row a').allInnerTexts()).join()
     const shows = (ids: string) => vi.waitFor(async () => expect(await rows()).toBe(ids))
     const age = page.getByRole('combobox', { name: 'Failed', exact: true })
@@ -197,7 +191,7 @@ describe('a filter', () => {
   it('of an unknown age shows and changes no letters', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
-    const page = await open(`${await listen(letters.receiver)}#/letters?age=old`, undefined, /400/)
+    const page = await open(`${await addressOf(letters.receiver)}#/letters?age=old`, undefined, /400/)
     await page.getByText("'failedBy' must be a time").first().waitFor()
     expect(await page.locator('tr.row').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Discard all/ }).isDisabled()).toBe(true)

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it } from 'vitest'
+import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, withLetters } from './with-letters.ts'
@@ -10,13 +10,7 @@ const { open } = sharedBrowser()
 it('dead letters are counted and found, one is read and redriven, and others are discarded', async () => {
   const letters = withLetters()
   const options = { receiver: letters.receiver, authorize: () => 'admin', bodies: true }
-  const server = createServer(dashboard(options as never)).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  const at = `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+  const at = `${await listen(dashboard(options as never))}/ops/webhooks/`
   await dead(letters, ['evt_1', 'evt_2', 'evt_3'])
 
   const page = await open(at)

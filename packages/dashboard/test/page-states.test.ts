@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ACCESSIBLE_AT, expectAccessibleIn, type Look, type Page } from '../../../test/support/browser.ts'
 import { itInFull } from '../../../test/support/in-full.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, withLetters } from './with-letters.ts'
@@ -313,13 +314,7 @@ describe('axe finds nothing at 1440, 390 and 320 pixels, in light and dark,', { 
   itInFull('for a reader, who sees no bodies', async () => {
     await dead(letters, ['evt_read'])
     const handler = dashboard({ receiver: letters.receiver, authorize: () => 'read' })
-    const reading = createServer(handler).listen(0, '127.0.0.1')
-    onTestFinished(() => {
-      reading.closeAllConnections()
-      reading.close()
-    })
-    await vi.waitFor(() => expect(reading.address()).not.toBeNull())
-    const at = `http://127.0.0.1:${(reading.address() as { port: number }).port}/`
+    const at = `${await listen(handler)}/`
     const page = await open(`${at}#/letters`, await contextWith(ACCESSIBLE_AT))
     await page.getByRole('link', { name: 'evt_read' }).click()
     await page.getByText('Bodies are hidden.').waitFor()

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener } from 'node:http'
 import { type Inbox, memoryInbox } from '@ackhook/core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { expectAccessible, type Page } from '../../../test/support/browser.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { DashboardOptions } from '../src/index.ts'
 import { changeLetters } from '../src/letters.ts'
@@ -11,18 +11,9 @@ import { dead, type Letters, withLetters } from './with-letters.ts'
 const { contextWith, open } = sharedBrowser()
 
 /** Serves the dashboard of some letters behind a prefix, as in an app. */
-function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
-  return listen(dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never))
-}
-
-async function listen(handler: RequestListener): Promise<string> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+async function serve(letters: Letters, options: Partial<DashboardOptions> = {}): Promise<string> {
+  const pages = dashboard({ receiver: letters.receiver, authorize: () => 'admin', ...options } as never)
+  return `${await listen(pages)}/ops/webhooks/`
 }
 
 /** An inbox in memory that redrives `most` letters, and the others once `goOn` is called. */
@@ -237,7 +228,8 @@ describe('dead letters by error', () => {
     letters.broken = false
     const pages = [1, 2].map(() => dashboard({ inbox: letters.inbox, authorize: () => 'admin' } as never))
     let current = 0
-    const at = await listen((request, response) => pages[current]?.(request, response))
+    const origin = await listen((request, response) => pages[current]?.(request, response))
+    const at = `${origin}/ops/webhooks/`
     const page = await open(`${at}#/letters`)
     await page.getByRole('button', { name: 'Redrive all …' }).click()
     await page.getByRole('button', { name: 'Redrive 250 letters' }).click()
@@ -563,6 +555,8 @@ describe('the box', () => {
     await box.getByRole('searchbox').fill('')
     await box.getByText('was handled').waitFor({ state: 'hidden' })
     await page.keyboard.press('Escape')
+    // Until it is closed, the page takes no keys.
+    await box.waitFor({ state: 'hidden' })
     await ask('Control+k', '0049 151 2345678')
     await box.getByText('is not the id of an event here').waitFor()
     await page.keyboard.press('Escape')

@@ -1,9 +1,9 @@
-import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { createReceiver } from '@ackhook/core'
 import { signedRequest } from '@ackhook/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Page } from '../../../test/support/browser.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { Clip, keepPicture } from '../../../test/support/pictures.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
@@ -67,14 +67,8 @@ async function serve({ receiver }: Awaited<ReturnType<typeof brokenApp>>): Promi
   // The folder of this machine is nobody's business.
   const redact = (text: string) =>
     text.replaceAll(HERE, '/app/src/').replaceAll('pictures.images.ts', 'app.ts')
-  const server = createServer(dashboard({ receiver, authorize: () => 'admin', bodies: true, redact }))
-  server.listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+  const pages = dashboard({ receiver, authorize: () => 'admin', bodies: true, redact })
+  return `${await listen(pages)}/ops/webhooks/`
 }
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })

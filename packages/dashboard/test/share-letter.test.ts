@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { expectAccessible } from '../../../test/support/browser.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, withLetters } from './with-letters.ts'
@@ -11,16 +11,9 @@ const { open } = sharedBrowser()
 test("a letter's event is copied as a command and as a test, and saved as a request", async () => {
   const letters = withLetters()
   const pages = dashboard({ receiver: letters.receiver, authorize: () => 'admin', bodies: true })
-  const server = createServer(pages).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
+  const origin = await listen(pages)
   await dead(letters, ['evt_shared'])
-  const page = await open(
-    `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/#/letters`,
-  )
+  const page = await open(`${origin}/ops/webhooks/#/letters`)
   await page.getByRole('link', { name: 'evt_shared' }).click()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   for (const [label, expected] of [

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import type { Page, Request } from '../../../test/support/browser.ts'
+import { type Page, type Request, setVisibility } from '../../../test/support/browser.ts'
 import { itInFull } from '../../../test/support/in-full.ts'
+import { listen } from '../../../test/support/listen.ts'
 import { MOST_ROWS, say } from '../../../test/support/page-bounds.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { redisEngine } from '../../bullmq/test/engines.ts'
@@ -17,14 +17,7 @@ const { contextWith, open } = sharedBrowser()
 /** Serves the dashboard of some letters, with their bodies. */
 async function serve({ receiver }: Letters): Promise<string> {
   onTestFinished(async () => void (await receiver.close({ timeout: '2s' })))
-  const server = createServer(dashboard({ receiver, authorize: () => 'admin', bodies: true }))
-  server.listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await vi.waitFor(() => expect(server.address()).not.toBeNull())
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}/ops/webhooks/`
+  return `${await listen(dashboard({ receiver, authorize: () => 'admin', bodies: true }))}/ops/webhooks/`
 }
 
 function temporaryFolder(): string {
@@ -36,11 +29,6 @@ function temporaryFolder(): string {
 const rows = (page: Page) => page.locator('tr.row')
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 const isWider = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth')
-
-/** A script, since the tests have no DOM types: a headless browser shows all of its tabs. */
-const setVisibility = (state: 'visible' | 'hidden') => `
-  Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
-  document.dispatchEvent(new Event('visibilitychange'))`
 
 it('pages say that their inbox is down, keep their rows, and go on by themselves when it is back', {
   timeout: 120_000,

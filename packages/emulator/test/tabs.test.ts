@@ -1,15 +1,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import type { Page, Request } from '../../../test/support/browser.ts'
+import { type Page, type Request, setVisibility } from '../../../test/support/browser.ts'
 import { inFull } from '../../../test/support/in-full.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import { startEmulatedApp } from './emulated-app.ts'
 
 const { contextWith, open } = sharedBrowser()
-
-/** A script, since the tests have no DOM types: a headless browser shows all of its tabs. */
-const setVisibility = (state: 'visible' | 'hidden') => `
-  Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
-  document.dispatchEvent(new Event('visibilitychange'))`
 
 /** More than the six connections that a browser allows a host. */
 const TABS = inFull(10, 7)
