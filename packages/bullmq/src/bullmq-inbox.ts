@@ -26,7 +26,7 @@ import { createEngine } from './create-engine.ts'
 import type { Engine } from './engine/engine.ts'
 import type { InboxView } from './engine/event-board.ts'
 import { jobIdOf } from './engine/event-job.ts'
-import { askEngine, checkStart, startError, startWhenReady } from './engine/reaching.ts'
+import { askEngine, checkStart, type EngineSource, startError, startWhenReady } from './engine/reaching.ts'
 import { BROWSING, browse, lookUp } from './operating/browse.ts'
 import { createDeadLetters } from './operating/dead-letters.ts'
 import { createErasure } from './operating/erasure.ts'
@@ -82,8 +82,8 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     deadLetters: inbox.deadLetters,
     handling: createHandling((operation, question) => inbox.ask(operation, question)),
     forget: key => inbox.forget(key),
-    lookup: key => lookUp(() => inbox.open(), key),
-    browse: query => browse(() => inbox.open(), query),
+    lookup: key => lookUp(inbox, key),
+    browse: query => browse(inbox, query),
     erasure: createErasure((operation, question) => inbox.ask(operation, question)),
     browsing: BROWSING[resolved.engine.kind],
     processes: () => inbox.processes(),
@@ -92,12 +92,14 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   }
 }
 
-class BullmqInbox {
+class BullmqInbox implements EngineSource {
   readonly deadLetters: DeadLetterStore
   readonly #options: ResolvedOptions
   #opening: Promise<Engine> | undefined
   /** Result of `#opening`. */
   #engine: Engine | undefined
+  /** The engine of the last start, which ends it itself if it fails. */
+  #started: Engine | undefined
   /** Counts of `#engine`. */
   #stats: Stats | undefined
   #worker: WorkShare | undefined
@@ -115,7 +117,7 @@ class BullmqInbox {
 
   constructor(options: ResolvedOptions) {
     this.#options = options
-    this.deadLetters = createDeadLetters(() => this.open())
+    this.deadLetters = createDeadLetters(this)
   }
 
   /** Returns the engine. The first call creates it. */
@@ -135,6 +137,10 @@ class BullmqInbox {
     return this.#opening
   }
 
+  failedToConnect(engine: Engine): void {
+    if (engine !== this.#started) this.#shutDown(engine)
+  }
+
   async start(work: ProcessEvent, given: ProcessingPolicy): Promise<void> {
     if (given.serialize && this.#options.engine.kind === 'redis')
       throw new ConfigurationError('serializeBy', CANNOT_SERIALIZE)
@@ -144,6 +150,7 @@ class BullmqInbox {
   async #startOnce(work: ProcessEvent, given: ProcessingPolicy, timeoutMs: number): Promise<void> {
     const policy = this.#untilShutDown(given)
     const engine = await this.open()
+    this.#started = engine
     const outages = new OutageLog(policy.observe, 'prune', engine)
     const pruner = new Pruner(engine, policy, error => outages.report(error))
     const minutes = new MinuteCounter(minute => engine.board.count(minute))
@@ -197,7 +204,7 @@ class BullmqInbox {
   }
 
   ask<T>(operation: string, question: (engine: Engine) => Promise<T>): Promise<T> {
-    return askEngine(() => this.open(), question, { operation, ms: ASK_MS })
+    return askEngine(this, question, { operation, ms: ASK_MS })
   }
 
   async close(timeoutMs: number): Promise<DrainReport> {

@@ -139,6 +139,37 @@ test.concurrent('a start that hung on a silent connection does not affect the ne
   await succeeds(async () => (await inbox.stats()).pending === 0)
 })
 
+test.concurrent.for([
+  ['Redis', redisEngine],
+  ['PostgreSQL', postgresEngine],
+] as const)(
+  'questions to an inbox that has not started are answered once %s is back, although the first one failed',
+  { timeout: 120_000 },
+  async ([, start], { expect, onTestFinished: cleanup }) => {
+    const engine = await start()
+    cleanup(() => engine.stop())
+    const queue = unique('q')
+    const started = engine.inbox(queue)
+    await until(async () =>
+      Promise.resolve(started.start(scripted(COMPLETED), aPolicy())).then(isDone, () => false),
+    )
+    await started.close(1000)
+    await engine.kill()
+    const inbox = engine.inbox(queue)
+    cleanup(async () => void (await inbox.close(1000)))
+    const questions = [
+      () => inbox.stats(),
+      () => inbox.deadLetters!.list(),
+      () => inbox.lookup!('key'),
+      () => inbox.processes!(),
+    ]
+    await Promise.all(questions.map(ask => expect(Promise.resolve(ask())).rejects.toThrow()))
+    await engine.restart()
+    for (const ask of questions)
+      await until(async () => Promise.resolve(ask()).then(isDone, () => false), 60_000)
+  },
+)
+
 test.concurrent('migrate: true creates the tables of a schema in one start, even on a distant server', async ({
   expect,
   onTestFinished: cleanup,

@@ -104,20 +104,30 @@ function fixOf(cause: unknown): string | undefined {
   return undefined
 }
 
+/** Where questions find the engine. */
+export interface EngineSource {
+  open(): Promise<Engine>
+  /** Called if the engine could not connect: BullMQ keeps that failure forever, so the next question needs another one. */
+  failedToConnect(engine: Engine): void
+}
+
 /**
  * Sends an operator's or a tool's query once the engine is connected: on Redis, an earlier call fails at once, as
  * deliveries should. Rejects with the reason, within a deadline.
  */
 export async function askEngine<T>(
-  openEngine: () => Promise<Engine>,
+  source: EngineSource,
   question: (engine: Engine) => Promise<T>,
   deadline: { readonly operation: string; readonly ms: number },
 ): Promise<T> {
   let engine: Engine | undefined
-  const answered = openEngine().then(async opened => {
+  const answered = source.open().then(async opened => {
     // Kept even if it never connects: it can report why.
     engine = opened
-    await opened.ready()
+    await opened.ready().catch(error => {
+      source.failedToConnect(opened)
+      throw error
+    })
     return question(opened)
   })
   try {

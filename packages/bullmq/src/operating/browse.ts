@@ -2,7 +2,7 @@ import type { BrowsedEvent, BrowseQuery, BrowseSupport, EventLookup } from '@ack
 import type { Engine } from '../engine/engine.ts'
 import { type JobData, jobIdOf } from '../engine/event-job.ts'
 import { cursorOf, type JobQuery, type ListedJob, parseCursor } from '../engine/job-list.ts'
-import { askEngine } from '../engine/reaching.ts'
+import { askEngine, type EngineSource } from '../engine/reaching.ts'
 import { deliveryOf } from '../engine/unreadable-job.ts'
 import { findDead } from './dead-letters.ts'
 
@@ -13,23 +13,20 @@ export const BROWSING: Readonly<Record<'redis' | 'postgres', BrowseSupport>> = {
   postgres: { states: ['pending', 'active', 'dead'], filters: [] },
 }
 
-export async function browse(
-  openEngine: () => Promise<Engine>,
-  query: BrowseQuery,
-): Promise<readonly BrowsedEvent[]> {
+export async function browse(source: EngineSource, query: BrowseQuery): Promise<readonly BrowsedEvent[]> {
   const after = query.after === undefined ? undefined : parseCursor(query.after)
   const { state, key, limit = 100 } = query
   const answer = (engine: Engine) =>
     key === undefined
       ? list(engine, { state, order: state === 'dead' ? 'newest' : 'oldest', after, limit })
       : find(engine, state, key)
-  return askEngine(openEngine, answer, { operation: 'browse', ms: DEADLINE_MS })
+  return askEngine(source, answer, { operation: 'browse', ms: DEADLINE_MS })
 }
 
 /** Tells where one event is. Looks twice: an event that changes its state between two questions may be in neither. */
-export function lookUp(openEngine: () => Promise<Engine>, key: string): Promise<EventLookup> {
+export function lookUp(source: EngineSource, key: string): Promise<EventLookup> {
   const answer = async (engine: Engine) => (await lookOnce(engine, key)) ?? (await lookOnce(engine, key))
-  return askEngine(openEngine, async engine => (await answer(engine)) ?? UNKNOWN, {
+  return askEngine(source, async engine => (await answer(engine)) ?? UNKNOWN, {
     operation: 'lookup',
     ms: DEADLINE_MS,
   })

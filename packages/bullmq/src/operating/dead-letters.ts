@@ -10,7 +10,7 @@ import {
   type Position,
   parseCursor,
 } from '../engine/job-list.ts'
-import { askEngine } from '../engine/reaching.ts'
+import { askEngine, type EngineSource } from '../engine/reaching.ts'
 import { deliveryOf } from '../engine/unreadable-job.ts'
 import { NO_REASON } from '../processing/job-errors.ts'
 
@@ -28,9 +28,9 @@ const FOUND_AT_ONCE = 50
 type Ask = <T>(operation: string, answer: (engine: Engine) => Promise<T>) => Promise<T>
 
 /** BullMQ's failed jobs, which it never removes by itself. */
-export function createDeadLetters(openEngine: () => Promise<Engine>): DeadLetterStore {
+export function createDeadLetters(source: EngineSource): DeadLetterStore {
   const ask: Ask = (operation, answer) => {
-    return askEngine(openEngine, answer, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
+    return askEngine(source, answer, { operation: `deadLetters.${operation}`, ms: DEADLINE_MS })
   }
   return {
     list: async ({ group, ...options } = {}) => {
