@@ -72,11 +72,13 @@ const LONGER = [
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
   'packages/sql/test/{faults,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',
-  'packages/dashboard/test/{bounds,filters,page-states,proxy,trouble}.test.ts',
-  'packages/emulator/test/{bounds,filters,page-states,tabs}.test.ts',
+  'packages/dashboard/test/{bounds,filters,proxy,trouble}.test.ts',
+  'packages/emulator/test/{bounds,filters,tabs}.test.ts',
   'test/{conformance/{adapters,sealed-sqlite-inbox,sqlite-inbox},docs/extending,emulator/memory,examples/examples}.test.ts',
   'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
+/** Everything on both pages, in a browser. `npm test` makes the journeys through them. */
+const PAGES = 'packages/{dashboard,emulator}/test/{pages,page-states}.test.ts'
 /** Checks of the packed packages, each in an empty folder and too heavy for `npm run lint:packages`. */
 const HEAVY = ['nextjs', 'frameworks', 'peers', 'create', 'tabs']
 
@@ -122,7 +124,7 @@ const DAILY: TestProjectInlineConfiguration[] = [
   project({
     name: 'rest',
     include: WITH_SERVERS,
-    exclude: [...configDefaults.exclude, ...ELSEWHERE, ...FOR_PEOPLE],
+    exclude: [...configDefaults.exclude, ...ELSEWHERE, ...FOR_PEOPLE, PAGES],
     ...withServers,
   }),
 ]
@@ -160,6 +162,14 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     name: 'databases',
     include: ['test/databases/*.check.mjs'],
     globalSetup: ['test/support/install-services.ts', 'test/support/build-packages.ts'],
+    ...alone(2),
+  }),
+  project({
+    name: 'pages',
+    include: [PAGES],
+    env: { IN_FULL: '1' },
+    testTimeout: 240_000,
+    ...withServers,
     ...alone(2),
   }),
   // Pictures of the pages, for the documentation.

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInFull } from '../support/in-full.ts'
 import { ROOT } from '../support/workspace-packages.ts'
 import { run } from './run.ts'
 
@@ -43,7 +44,7 @@ describe('the inputs of step:lint', () => {
 })
 
 describe('the inputs of step:typecheck', () => {
-  it('are all files that tsc reads, and enough for it', async () => {
+  itInFull('are all files that tsc reads, and enough for it', async () => {
     const inputs = inputsOf('//#step:typecheck')
     const read = ['ui', 'tsconfig.test.json', ...projectsOfPackages()].flatMap(filesOfProject)
     expect(read.length).toBeGreaterThan(700)
@@ -53,7 +54,7 @@ describe('the inputs of step:typecheck', () => {
 })
 
 describe('the inputs of step:test:unit', () => {
-  it('are enough for every unit test', async () => {
+  itInFull('are enough for every unit test', async () => {
     const folder = onlyInputsOf('//#step:test:unit')
     const report = join(scratch, 'unit.json')
     const list = ['exec', 'vitest', '--', 'list', '--project', 'unit', '--project', 'web', '--json']

@@ -21,7 +21,7 @@ function ofReadme(name: string): string {
   return blocks.findLast(one => one.flags['file'] === name)?.text ?? ''
 }
 
-it("runs the README's unit test with Jest", async () => {
+itInFull("runs the README's unit test with Jest", async () => {
   user = await newUser(inject('registry'))
   write({
     'webhooks.js': ofReadme('webhooks.js'),

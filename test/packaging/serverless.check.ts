@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createEvent, signedRequest } from '@ackhook/testing'
 import { Client } from 'pg'
 import { afterEach, describe, expect, inject, it } from 'vitest'
+import { itInFull } from '../support/in-full.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { startSqs } from '../support/sqs.ts'
@@ -133,7 +134,7 @@ describe(WORKERS, () => {
     await user.prints(/cnv_\w+ was resolved by ai/)
   })
 
-  it('goes from an empty folder to a Worker without a queue, with and without Hono', async () => {
+  itInFull('goes from an empty folder to a Worker without a queue, with and without Hono', async () => {
     user = await newUser(inject('registry'))
     expect(await user.follow(WORKERS, 'new-user')).toContain('200 processed')
     await user.prints(/cnv_\w+ was resolved by ai/)

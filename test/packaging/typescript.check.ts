@@ -62,7 +62,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe.each(compilers)('%s', compiler => {
   it.each([
-    { module: 'node16', moduleResolution: 'node16' },
+    ...inFull([{ module: 'node16', moduleResolution: 'node16' }], []),
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'esnext', moduleResolution: 'bundler' },
   ])('compiles a consumer of every package under $moduleResolution', async resolution => {
