@@ -51,7 +51,9 @@ export async function startRedisCluster(
 
 async function isComplete(client: Redis, size: number): Promise<boolean> {
   const info = String(await client.call('CLUSTER', 'INFO'))
-  return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`)
+  // Without full coverage a state is ok before all slots are known.
+  const complete = ['cluster_state:ok', `cluster_slots_ok:${SLOTS}`, `cluster_known_nodes:${size}`]
+  return complete.every(line => info.includes(line))
 }
 
 /** Starts a replica of one of a cluster's masters, which takes over when the master is gone. */
