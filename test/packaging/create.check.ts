@@ -7,7 +7,7 @@ import { runtimePrograms } from './runtime-programs.ts'
 let user: NewUser
 afterEach(() => user.leave())
 
-// Tries each framework and inbox once. `npm run test:create` tries all combinations, with a Redis.
+// Each framework once by default. `npm run test:create` tries all combinations, with a Redis.
 const apps = [
   { framework: 'express', inbox: 'memory', database: 'postgres', language: 'typescript', tests: true },
   { framework: 'fastify', inbox: 'bullmq', database: 'none', language: 'javascript', tests: true },

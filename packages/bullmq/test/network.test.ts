@@ -16,8 +16,15 @@ import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.
 /** Registers a cleanup. The last one runs first. */
 type Cleanup = TestContext['onTestFinished']
 
-function isDone(answer: unknown): boolean {
-  return answer !== false
+/** Repeats a step until it succeeds: a busy machine may need longer than a sender, an operator or a start waits. */
+function succeeds(step: () => unknown): Promise<void> {
+  return until(async () => {
+    try {
+      return (await step()) !== false
+    } catch {
+      return false
+    }
+  }, 60_000)
 }
 
 function clientOf(url: string, cleanup: Cleanup): Redis {
@@ -97,8 +104,7 @@ test.concurrent.for([
     const inbox = engine.inbox(unique('q'), { lease: '30s', ...engine.optionsAt(proxy.port) })
     cleanup(async () => void (await inbox.close(1000)))
     const work = scripted({ outcome: 'retry', delayMs: 600_000, error: new Error('later') }, COMPLETED)
-    // A busy machine may need longer than a start waits.
-    await until(async () => Promise.resolve(inbox.start(work, aPolicy())).then(isDone, () => false), 60_000)
+    await succeeds(() => inbox.start(work, aPolicy()))
     // While an event waits for its retry, BullMQ would wait longer.
     await inbox.accept(aDelivery())
     await until(() => work.runs.length === 1)
@@ -119,9 +125,6 @@ test.concurrent('a start that hung on a silent connection does not affect the ne
   const inbox = engine.inbox(unique('q'), engine.optionsAt(proxy.port))
   cleanup(async () => void (await inbox.close(1000)))
   const work = scripted(COMPLETED)
-  // A busy machine may need longer for each step than a sender or an operator waits.
-  const succeeds = (step: () => unknown) =>
-    until(async () => Promise.resolve(step()).then(isDone, () => false), 60_000)
   await succeeds(() => inbox.stats())
   proxy.silence()
   const startedAt = performance.now()
@@ -150,9 +153,7 @@ test.concurrent.for([
     cleanup(() => engine.stop())
     const queue = unique('q')
     const started = engine.inbox(queue)
-    await until(async () =>
-      Promise.resolve(started.start(scripted(COMPLETED), aPolicy())).then(isDone, () => false),
-    )
+    await succeeds(() => started.start(scripted(COMPLETED), aPolicy()))
     await started.close(1000)
     await engine.kill()
     const inbox = engine.inbox(queue)
@@ -165,8 +166,7 @@ test.concurrent.for([
     ]
     await Promise.all(questions.map(ask => expect(Promise.resolve(ask())).rejects.toThrow()))
     await engine.restart()
-    for (const ask of questions)
-      await until(async () => Promise.resolve(ask()).then(isDone, () => false), 60_000)
+    for (const ask of questions) await succeeds(ask)
   },
 )
 
