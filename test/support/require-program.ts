@@ -56,4 +56,5 @@ const PACKAGES = {
   nginx: 'nginx',
   promtool: 'prometheus',
   mariadbd: 'mariadb-server',
+  zsh: 'zsh',
 } as const

@@ -1,8 +1,12 @@
+import { shellWord } from '@ackhook/core/spi'
+
 /** Returns the command equivalent to an action: `npx ackhook emulator list --type 'order.*'`. */
 export function commandOf(words: readonly string[], flags: Readonly<Record<string, string>> = {}): string {
-  const given = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, quoted(value)])
-  const at = location.origin === DEFAULT ? [] : ['--at', quoted(location.origin)]
-  return ['npx ackhook emulator', ...words.map(quoted), ...given, ...at].join(' ')
+  const given = Object.entries(flags).map(
+    ([name, value]) => `--${name}${value.startsWith('-') ? '=' : ' '}${shellWord(value)}`,
+  )
+  const at = location.origin === DEFAULT ? [] : ['--at', shellWord(location.origin)]
+  return ['npx ackhook emulator', ...words.map(shellWord), ...given, ...at].join(' ')
 }
 
 /** Returns a filter as flags: `--to` is an address there. */
@@ -14,8 +18,3 @@ export function flagsOf({
 }
 
 const DEFAULT = 'http://localhost:4400'
-
-/** Quotes a word for a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}

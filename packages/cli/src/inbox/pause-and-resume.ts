@@ -1,5 +1,5 @@
 import type { HandlingControl, Inbox, PausedHandling } from '@ackhook/core'
-import { pausedType, printable } from '@ackhook/core/spi'
+import { pausedType, printable, shellWord } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { PauseFlags } from './inbox-flags.ts'
@@ -62,7 +62,7 @@ function linesOf(
 ): readonly string[] {
   const what = type === undefined ? 'all events' : `'${printable(type)}' events`
   if (verb === 'pause') {
-    const end = `End it with: ackhook inbox resume ${type === undefined ? '--all' : printable(type)}`
+    const end = `End it with: ackhook inbox resume ${type === undefined ? '--all' : shellWord(type)}`
     const state = hasChanged ? 'is paused' : 'was paused already'
     return [`Handling of ${what} ${state}: they are accepted, and wait. ${end}`]
   }

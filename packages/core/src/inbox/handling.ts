@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import { show } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { shellWord } from '../lib/shell-word.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import { NOT_KEPT } from './delivery.ts'
@@ -106,5 +107,5 @@ export class PauseLog {
 }
 
 function commandFor(type: string | undefined): string {
-  return `ackhook inbox resume ${type ?? '--all'}`
+  return `ackhook inbox resume ${type === undefined ? '--all' : shellWord(type)}`
 }

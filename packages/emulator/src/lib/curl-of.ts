@@ -1,3 +1,5 @@
+import { shellWord } from '@ackhook/core/spi'
+
 /** A `POST` that {@link curlOf} repeats. */
 export interface PostRequest {
   readonly url: string
@@ -13,22 +15,26 @@ const NOW: readonly (readonly [RegExp, string])[] = [
   [/^\d{13,}$/, '$(date +%s)000'],
   [/T/, '$(date -u +%Y-%m-%dT%H:%M:%SZ)'],
 ]
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/
 /** Reads the secret from the environment. As an argument of openssl it would show in the process list. */
 const HMAC = `require("crypto").createHmac("sha256",process.env.SIGNING_SECRET).update(require("fs").readFileSync(0)).digest("hex")`
 
 /**
- * Shell commands that sign the request anew with the secret in `SIGNING_SECRET` and send it. The body goes through
- * standard input, which has no size limit.
+ * Shell commands that sign the request anew with the secret in `SIGNING_SECRET` and send it, for sh, bash, dash and zsh.
+ * A subshell keeps their variables local. The body goes through standard input, which has no size limit.
  */
 export function curlOf({ url, headers, body }: PostRequest): string {
   const kept = Object.entries(headers).filter(([name]) => !NOT_REPEATED.includes(name.toLowerCase()))
-  const options = kept.map(([name, value]) => ` \\\n    -H ${headerOf(name, value)}`).join('')
+  const options = [...kept.map(([name, value]) => headerOf(name, value)), ...contentType(kept)]
+    .map(header => ` \\\n    -H ${header}`)
+    .join('')
   const signed = kept.map(([, value]) => SIGNATURE.exec(value)?.[1]).find(t => t !== undefined)
   return [
-    '( # A subshell keeps these variables local.',
+    '(',
     `  body() { ${bodyOf(body)}; }`,
     ...(signed === undefined ? [] : signing(signed)),
-    `  body | curl -i ${quoted(url)}${options} \\\n    --data-binary @-`,
+    `  body | curl -ig ${shellWord(url)}${options} \\\n    --data-binary @-`,
     ')',
   ].join('\n')
 }
@@ -64,30 +70,36 @@ export function curlOfDelivery({ log, body }: LoggedDelivery): string | undefine
 function signing(sent: string): readonly string[] {
   const now = NOW.find(([form]) => form.test(sent))?.[1] ?? '$(date +%s)'
   return [
-    `  export SIGNING_SECRET="\${SIGNING_SECRET:?set it to the endpoint's signing secret first}"`,
+    // bash takes an apostrophe in this message for an open quote.
+    `  export SIGNING_SECRET="\${SIGNING_SECRET:?set it to the signing secret of the endpoint first}"`,
     `  t=${now}`,
-    `  signature=$({ printf %s. "$t"; body; } | node -p ${quoted(HMAC)})`,
+    `  signature=$({ printf %s. "$t"; body; } | node -p ${shellWord(HMAC)})`,
   ]
 }
 
-/** Quotes a header. Double quotes let the shell insert the new signature. */
+/** Word for `-H`. Double quotes let the shell insert the new signature; a header's name may contain shell syntax, too. */
 function headerOf(name: string, value: string): string {
   const scheme = SIGNATURE.exec(value)?.[2]
-  return scheme === undefined ? quoted(`${name}: ${value}`) : `"${name}: t=$t,${scheme}=$signature"`
+  if (scheme !== undefined) return `${shellWord(`${name}: `)}"t=$t,${scheme}=$signature"`
+  // curl drops a header whose value is empty, unless a semicolon ends its name.
+  return shellWord(value === '' ? `${name};` : `${name}: ${value}`)
 }
 
-/** Shell command that prints the body. The built-in `printf` has no length limit, but no argument can contain NUL. */
+/** Keeps curl from declaring a form if the request had no content type. */
+function contentType(kept: readonly (readonly [string, string])[]): readonly string[] {
+  return kept.some(([name]) => name.toLowerCase() === 'content-type') ? [] : [shellWord('content-type:')]
+}
+
+/**
+ * Shell command that prints the body. The built-in `printf` has no length limit, but no argument can contain NUL. Control
+ * characters would act on the terminal that a command is pasted into, as would `!` on a later line in an older bash.
+ */
 function bodyOf({ text, base64 }: PostRequest['body']): string {
-  if (base64 === null && !text.includes('\0')) return `printf %s ${quoted(text)}`
-  return `printf %s ${quoted(base64 ?? base64Of(text))} | base64 -d`
+  if (base64 === null && !CONTROL.test(text) && !/\n.*!/s.test(text)) return `printf %s ${shellWord(text)}`
+  return `printf %s ${shellWord(base64 ?? base64Of(text))} | base64 -d`
 }
 
 /** Returns the base64 of a text's UTF-8 bytes, also in a browser. */
 export function base64Of(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join(''))
-}
-
-/** Quotes text as one word of a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

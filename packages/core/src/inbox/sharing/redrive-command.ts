@@ -1,3 +1,4 @@
+import { shellWord } from '../../lib/shell-word.ts'
 import type { Delivery } from '../delivery.ts'
 
 /**
@@ -10,16 +11,11 @@ export function redriveCommand(
 ): string {
   const flags = [...place, ...(namespace === '' ? [] : ['--namespace', namespace])]
   const words = id.startsWith('-') ? [...flags, '--', id] : [id, ...flags]
-  return `npx ackhook inbox redrive ${words.map(quoted).join(' ')}`
+  return `npx ackhook inbox redrive ${words.map(shellWord).join(' ')}`
 }
 
 /** Returns the command line that ends a pause: of one type, or of all. */
 export function resumeCommand(place: readonly string[], type: string | undefined): string {
   const words = type?.startsWith('-') ? [...place, '--', type] : [type ?? '--all', ...place]
-  return `npx ackhook inbox resume ${words.map(quoted).join(' ')}`
-}
-
-/** Quotes for a POSIX shell, because the sender chose the id and the type. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return `npx ackhook inbox resume ${words.map(shellWord).join(' ')}`
 }
