@@ -5,11 +5,15 @@ import { openServer } from '../command/open-server.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint } from '../terminal/text.ts'
 import type { UiFlags } from './inbox-flags.ts'
+import { createToken, withToken } from './ui-token.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 const HOST = '127.0.0.1'
 
-/** Serves the pages of an inbox on this machine only, until Ctrl-C. */
+/**
+ * Serves the pages of an inbox until Ctrl-C, on this machine only, and only to whoever has the printed address: other
+ * users of the machine can reach the port, too.
+ */
 export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
@@ -19,11 +23,13 @@ export function ui(flags: UiFlags, parts: InboxParts): Promise<number> {
     await inbox.stats()
     const role = flags.readOnly ? 'read' : 'admin'
     const { bodies = false, traceUrl, emulator: emulatorUrl } = flags
+    const token = createToken()
     const server = createServer(
-      // Everyone is authorized: only this machine can reach a server on loopback.
-      forLoopback(dashboard({ inbox, authorize: _request => role, bodies, traceUrl, emulatorUrl })),
+      forLoopback(
+        withToken(token, dashboard({ inbox, authorize: _request => role, bodies, traceUrl, emulatorUrl })),
+      ),
     )
-    announce(await openServer(server, HOST, flags.port), flags, terminal)
+    announce(await openServer(server, HOST, flags.port), token, flags, terminal)
     if (!terminal.stop.aborted) await once(terminal.stop, 'abort')
     server.close()
     server.closeAllConnections()
@@ -48,12 +54,13 @@ function isLoopback({ headers: { host = '' }, socket: { localPort } }: IncomingM
   return [`localhost:${localPort}`, `${HOST}:${localPort}`].includes(host.toLowerCase())
 }
 
-function announce(address: string, flags: UiFlags, { out, colors }: Terminal): void {
+function announce(address: string, token: string, flags: UiFlags, { out, colors }: Terminal): void {
   if (flags.json) {
-    out(JSON.stringify({ listening: address }))
+    out(JSON.stringify({ listening: address, token }))
     return
   }
   const { bold, dim } = createPaint(colors)
-  out(`The inbox is at ${bold(address)}`)
-  out(dim(flags.readOnly ? 'Read only. Press Ctrl-C to stop.' : 'Press Ctrl-C to stop.'))
+  out(`The inbox is at ${bold(`${address}/?token=${token}`)}`)
+  const role = flags.readOnly ? 'Read only. Whoever' : 'Whoever'
+  out(dim(`${role} has this address may use it. Press Ctrl-C to stop.`))
 }
