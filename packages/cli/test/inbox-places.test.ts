@@ -88,7 +88,10 @@ describe('ackhook inbox with BullMQ', () => {
     const shown = await runCli(['inbox', 'show', 'evt_7', ...place])
     expect(shown.out).toContain('no such customer')
     const ui = startCli(['inbox', 'ui', '--port', '0', '--json', ...place])
-    const { listening, token } = JSON.parse(await ui.line(/listening/)) as { listening: string; token: string }
+    const { listening, token } = JSON.parse(await ui.line(/listening/)) as {
+      listening: string
+      token: string
+    }
     const headers = { authorization: `Bearer ${token}` }
     const ask = async (path: string) => (await fetch(`${listening}/api/${path}`, { headers })).json()
     expect(await ask('overview')).toMatchObject({ stats: { dead: 12 } })
