@@ -81,7 +81,10 @@ test('offers only tools that read, unless writing is allowed', async () => {
     const written = (await all.client.listTools()).tools.filter(({ name }) => added.includes(name))
     expect(written.every(({ annotations }) => annotations?.readOnlyHint === false)).toBe(true)
     const forGood = written.filter(({ annotations }) => annotations?.destructiveHint)
-    expect(forGood.map(({ name }) => name).filter(name => !name.endsWith('discard'))).toEqual([])
+    // Handlers may change and reach anything, and the faults in force are lost when they are replaced.
+    expect(forGood).toHaveLength(written.length)
+    const open = written.filter(({ annotations }) => annotations?.openWorldHint).map(({ name }) => name)
+    expect(open.sort()).toEqual(added.filter(name => /events|replay|retry|redrive/.test(name)))
     expect(written.find(({ name }) => name === 'inbox_discard')?.description).toContain(
       'nothing brings them back',
     )
@@ -123,6 +126,76 @@ test('sends an event to the app, finds its delivery, and hides what it contained
   const shown = await open.call('emulator_get_deliveries_id', { id: deliveries[0].id })
   expect(shown.value.body.text).toContain('4111')
   expect(await open.names()).toContain('emulator_get_deliveries_id_request')
+})
+
+/** The paths of all text fields of a tool's arguments. */
+function textFields(schema: object, path: readonly string[] = []): readonly (readonly string[])[] {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, object>> }
+  return Object.entries(properties).flatMap(([name, field]) =>
+    'properties' in field
+      ? textFields(field, [...path, name])
+      : (field as { type?: string }).type === 'object'
+        ? []
+        : [[...path, name]],
+  )
+}
+
+const nested = (path: readonly string[], value: unknown): Record<string, unknown> =>
+  path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>
+
+test('no argument of a tool finds out letter by letter what is hidden', async () => {
+  const { emulator } = await emulating()
+  await emulator.api.sendAll([{ type: 'order.paid', data: { phone: '+491511234567' } }])
+  await emulator.wait()
+  await emulator.api.messages.receive({ channel: 'whatsapp', from: '+491511234567', text: 'my pin is 8264' })
+  await emulator.wait()
+  const [delivery] = (await emulator.api.deliveries.list()).deliveries
+  const { client, call } = await connect('--at', emulator.url, '--allow-write')
+  const { tools } = await client.listTools()
+  let asked = 0
+  for (const { name, inputSchema } of tools)
+    for (const path of textFields(inputSchema)) {
+      const others = {
+        ...(inputSchema.required?.includes('id') ? { id: delivery?.id } : {}),
+        ...(name.startsWith('emulator_post_deliveries_') ? { dryRun: true } : {}),
+        ...(name === 'emulator_post_wait' ? { timeout: '10ms' } : {}),
+      }
+      if (/post_deliveries_id|post_events|put_faults/.test(name)) continue
+      const ask = async (value: string) =>
+        (await call(name, { ...others, ...nested(path, value) })).text
+          .replaceAll(value, '')
+          .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\.\d{9,}/g, '')
+      expect([name, path, await ask('+4915112')]).toEqual([name, path, await ask('+4915113')])
+      asked++
+    }
+  expect(asked).toBeGreaterThan(50)
+  expect(await call('emulator_get_deliveries', { text: '+4915112' })).toMatchObject({ isError: true })
+  const within = { filter: { text: '+4915112' }, dryRun: true }
+  expect(await call('emulator_post_deliveries_replay', within)).toMatchObject({ isError: true })
+  const open = await connect('--at', emulator.url, '--bodies')
+  expect((await open.call('emulator_get_deliveries', { text: '+4915112' })).value.deliveries).not.toEqual([])
+})
+
+test('no tool sends to another address than the endpoints of the emulator', async () => {
+  const { emulator, receiver } = await emulating()
+  const other = await startReceiver(SECRET)
+  stops.push(() => other.close())
+  const [sent] = await emulator.api.sendAll([{ type: 'order.paid' }])
+  await emulator.wait()
+  const { call } = await connect('--at', emulator.url, '--allow-write', '--bodies')
+  const id = sent?.deliveries[0]?.id
+  for (const [name, args] of [
+    ['emulator_post_deliveries_id_replay', { id, to: other.url }],
+    ['emulator_post_deliveries_id_replay', { id, mode: 'edited', body: '{"id":"evt_x"}', to: other.url }],
+    ['emulator_post_deliveries_replay', { filter: { event: sent?.id }, to: other.url }],
+    ['emulator_post_events', { events: [{ type: 'a.b' }], to: other.url }],
+  ] as const)
+    expect(await call(name, args)).toMatchObject({ isError: true })
+  expect((await call('emulator_post_deliveries_id_replay', { id })).isError).toBe(false)
+  await emulator.wait()
+  expect(receiver.handled).toHaveLength(1)
+  expect((await emulator.api.deliveries.list()).deliveries).toHaveLength(2)
+  expect([other.handled, other.refusals]).toEqual([[], []])
 })
 
 test('hides what a message says and to whom', async () => {

@@ -9,7 +9,7 @@ export { curlOf, curlOfDelivery, type LoggedDelivery, type PostRequest } from '.
 export { type TestedEvent, testOf } from './lib/test-of.ts'
 export { FAULTS, type FaultPreset, PRESETS } from './shapes/faults.ts'
 export type { Field, Table } from './shapes/field.ts'
-export { REQUESTS, STATES } from './shapes/requests.ts'
+export { CONTENT_FILTERS, REQUESTS, STATES } from './shapes/requests.ts'
 export { operationId, QUERIES, ROUTES, type Route, type RouteName } from './shapes/routes.ts'
 export type { Schema } from './shapes/schema.ts'
 export { SETTINGS, type Setting, type SettingName } from './shapes/settings.ts'

@@ -10,6 +10,8 @@ export interface Tool {
   readonly inputSchema: Readonly<Record<string, unknown>>
   /** What a call changes. Clients ask a person before one that changes something, and warn of one that is `'for good'`. */
   readonly changes: 'nothing' | 'something' | 'for good'
+  /** True if a call makes the app's handlers run, which may change and reach anything. Clients warn of that, too. */
+  readonly runsHandlers?: boolean
   /** Resolves with a JSON value. A rejection's message is the result that the agent reads. */
   run(args: Readonly<Record<string, unknown>>): Promise<unknown>
 }
@@ -68,12 +70,14 @@ function endOf(signal: AbortSignal): Promise<void> {
   })
 }
 
-function register({ name, description, inputSchema, changes, run }: Tool, server: McpServer): void {
+function register(
+  { name, description, inputSchema, changes, runsHandlers = false, run }: Tool,
+  server: McpServer,
+): void {
   const annotations: ToolAnnotations = {
     readOnlyHint: changes === 'nothing',
-    destructiveHint: changes === 'for good',
-    // Nothing is reached but the emulator and the inbox that the user named.
-    openWorldHint: false,
+    destructiveHint: changes === 'for good' || runsHandlers,
+    openWorldHint: runsHandlers,
   }
   const schema = fromJsonSchema<Readonly<Record<string, unknown>>>({ ...inputSchema })
   server.registerTool(name, { description, inputSchema: schema, annotations }, async args => {

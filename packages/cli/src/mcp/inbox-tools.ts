@@ -9,8 +9,12 @@ import { type McpFlags, shownBy } from './mcp-flags.ts'
 const READS: readonly string[] = ['list', 'groups', 'show', 'stats']
 
 /** Verbs that change something, with what a person should know before allowing one. */
-const WRITES: Readonly<Record<string, Pick<Tool, 'description' | 'changes'>>> = {
-  redrive: { description: "Handlers run again, in the app's own processes", changes: 'something' },
+const WRITES: Readonly<Record<string, Pick<Tool, 'description' | 'changes' | 'runsHandlers'>>> = {
+  redrive: {
+    description: "Handlers run again, in the app's own processes",
+    changes: 'something',
+    runsHandlers: true,
+  },
   discard: { description: 'Their bodies are deleted, and nothing brings them back', changes: 'for good' },
 }
 
@@ -31,6 +35,7 @@ export function inboxTools(flags: McpFlags, terminal: Terminal): readonly Tool[]
       description: write === undefined ? verb.description() : `${verb.description()}. ${write.description}`,
       inputSchema: inputOf(verb),
       changes: write?.changes ?? 'nothing',
+      runsHandlers: write?.runsHandlers ?? false,
       run: async (args: Arguments) => shownBy(flags, await runVerb(verb, args, flags, terminal)),
     }
   })

@@ -94,6 +94,12 @@ export const SELECTION: TableOf<DeliverySelection, 'from' | 'to', 'status'> = {
   workspace: idField('Workspace'),
 }
 
+/**
+ * Filters over what events contain. A count of their matches tells the contents letter by letter, so whoever may not see
+ * bodies gets none of them.
+ */
+export const CONTENT_FILTERS: readonly (keyof DeliverySelection)[] = ['text']
+
 /** A page of a list. */
 export interface PageOptions {
   /** `next` of the previous page. */
