@@ -1,5 +1,6 @@
 import { allows, KIND, nameOfKinds } from '../shape/kinds.ts'
-import { ANY_KEY, type Shape } from '../shape/shape.ts'
+import { ANY_KEY } from '../shape/names.ts'
+import type { Shape } from '../shape/shape.ts'
 import type { Finding } from './finding.ts'
 import {
   envelopeFix,
@@ -19,17 +20,14 @@ interface Place {
   readonly path: string
 }
 
-/** Compares the values of one field, and all inside of them. */
-export function compareShapes(known: Shape, observed: Shape, at: Place): readonly Finding[] {
-  if (known.isAny) return []
-  return [
-    ...compareKinds(known, observed, at),
-    ...compareValues(known, observed, at),
-    ...(known.objects > 0 && observed.objects > 0 ? compareFields(known, observed, at) : []),
-    ...(known.items === undefined || observed.items === undefined
-      ? []
-      : compareShapes(known.items, observed.items, { ...at, path: `${at.path}[]` })),
-  ]
+/** Compares the values of one field, and all inside of them: as far as somebody asks for a further finding. */
+export function* compareShapes(known: Shape, observed: Shape, at: Place): Generator<Finding> {
+  if (known.isAny) return
+  yield* compareKinds(known, observed, at)
+  yield* compareValues(known, observed, at)
+  if (known.objects > 0 && observed.objects > 0) yield* compareFields(known, observed, at)
+  if (known.items !== undefined && observed.items !== undefined)
+    yield* compareShapes(known.items, observed.items, { ...at, path: `${at.path}[]` })
 }
 
 function compareKinds(known: Shape, observed: Shape, at: Place): readonly Finding[] {
@@ -62,7 +60,7 @@ function compareValues(known: Shape, observed: Shape, at: Place): readonly Findi
   return [{ ...at, kind: 'new-value', isBreaking: false, text, values, fix: VALUE_FIX }]
 }
 
-function compareFields(known: Shape, observed: Shape, at: Place): readonly Finding[] {
+function* compareFields(known: Shape, observed: Shape, at: Place): Generator<Finding> {
   const inside = (name: string): Place => ({ ...at, path: at.path === '' ? name : `${at.path}.${name}` })
   const hasAnyKey = known.fields.has(ANY_KEY)
   const added = new Map([...observed.fields].filter(([name]) => !hasAnyKey && !known.fields.has(name)))
@@ -71,22 +69,19 @@ function compareFields(known: Shape, observed: Shape, at: Place): readonly Findi
   )
   const renames = findRenames(missing, added)
   const newNames = new Set(renames.values())
-  const findings: Finding[] = []
-  for (const [name, to] of renames) findings.push(renamed(inside(name), { name, to }))
-  for (const name of missing.keys()) if (!renames.has(name)) findings.push(gone(inside(name)))
-  for (const name of added.keys()) if (!newNames.has(name)) findings.push(appeared(inside(name)))
+  for (const [name, to] of renames) yield renamed(inside(name), { name, to })
+  for (const name of missing.keys()) if (!renames.has(name)) yield gone(inside(name))
+  for (const name of added.keys()) if (!newNames.has(name)) yield appeared(inside(name))
   for (const [name, field] of observed.fields) {
     const before = known.fields.get(name) ?? known.fields.get(ANY_KEY)
     if (before === undefined) continue
-    if (known.isRequired(name) && !observed.isRequired(name)) findings.push(optional(inside(name)))
-    findings.push(...compareShapes(before, field, inside(name)))
+    if (known.isRequired(name) && !observed.isRequired(name)) yield optional(inside(name))
+    yield* compareShapes(before, field, inside(name))
   }
   for (const [name, to] of renames) {
     const [before, after] = [known.fields.get(name), observed.fields.get(to)]
-    if (before !== undefined && after !== undefined)
-      findings.push(...compareShapes(before, after, inside(to)))
+    if (before !== undefined && after !== undefined) yield* compareShapes(before, after, inside(to))
   }
-  return findings
 }
 
 const ENVELOPE = ['id', 'type', 'created_at', 'data']

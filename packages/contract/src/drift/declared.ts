@@ -1,7 +1,9 @@
 import { ConfigurationError, type EventSchemas } from '@ackhook/core'
 import type { ObservedContract } from '../record/observed-contract.ts'
 import { KIND, kindOf, NUMBERS, STRINGS } from '../shape/kinds.ts'
-import { ANY_KEY, Shape } from '../shape/shape.ts'
+import { ANY_KEY } from '../shape/names.ts'
+import { DEEPEST } from '../shape/room.ts'
+import { Shape } from '../shape/shape.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -60,9 +62,6 @@ const KINDS: Readonly<Record<string, number>> = {
   object: KIND.object,
 }
 
-/** Deepest part of a schema that is read: one that refers to itself has no end. */
-const DEEPEST = 20
-
 /** Reads the parts of JSON Schema that schema libraries write. Anything else allows any value. */
 class Reader {
   readonly #root: JsonSchema
@@ -71,6 +70,7 @@ class Reader {
     this.#root = root
   }
 
+  /** A schema may refer to itself, so its depth has an end. */
   read(schema: unknown, into: Shape = new Shape(), depth = 0): Shape {
     if (typeof schema !== 'object' || schema === null || depth > DEEPEST) return anything(into)
     const json = schema as JsonSchema

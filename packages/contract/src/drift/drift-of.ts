@@ -1,4 +1,5 @@
 import type { EventSchemas } from '@ackhook/core'
+import { literal } from '@ackhook/core/spi'
 import { type ObservedContract, observe } from '../record/observed-contract.ts'
 import type { Recording } from '../record/recording.ts'
 import type { Shape } from '../shape/shape.ts'
@@ -56,7 +57,7 @@ function compareTypes(before: ObservedContract, after: ObservedContract): readon
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([type, shape]) => {
       const known = before.types.get(type)
-      return known === undefined ? [newType(type)] : compareShapes(known, shape, { type, path: '' })
+      return known === undefined ? [newType(type)] : [...compareShapes(known, shape, { type, path: '' })]
     })
 }
 
@@ -73,10 +74,10 @@ function compareSignatures(before: ObservedContract, after: ObservedContract): r
   }
   return [
     ...changed('header').map(to =>
-      moved('moved-header', `The signature is in the header ${to}`, `header: '${to}'`),
+      moved('moved-header', `The signature is in the header ${to}`, `header: ${literal(to)}`),
     ),
     ...changed('scheme').map(to =>
-      moved('moved-label', `The label of the signature is ${to}`, `scheme: '${to}'`),
+      moved('moved-label', `The label of the signature is ${to}`, `scheme: ${literal(to)}`),
     ),
     ...changed('timestampUnit').map(movedUnit),
   ]

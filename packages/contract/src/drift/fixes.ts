@@ -1,3 +1,5 @@
+import { literal, literalKey } from '@ackhook/core/spi'
+
 /** Where a fix applies. */
 interface Place {
   readonly type?: string | undefined
@@ -13,7 +15,7 @@ export const NEW_TYPE_FIX =
   'Register a handler with on, or write the types again. Until then onUnhandled gets it.'
 
 export function envelopeFix(field: string, to: string): string {
-  return `contract: { fields: { ${field}: '${to}' } }`
+  return `contract: { fields: { ${field}: ${literal(to)} } }`
 }
 
 /** Returns an `upcast` that gives a field of `data` its old name. */
@@ -21,7 +23,7 @@ export function renameFix(at: Place, to: string): string {
   const [parent, name, ...deeper] = at.path.split('.')
   if (parent !== 'data' || name === undefined || deeper.length > 0 || name.includes('['))
     return `contract.upcast, with a function that gives ${to} its old name, ${at.path}`
-  return upcastOf(at, name, `event.data['${to}']`)
+  return upcastOf(at, name, `event.data[${literal(to)}]`)
 }
 
 /** Returns an `upcast` that converts a time. */
@@ -30,7 +32,7 @@ export function unitFix(at: Place): string {
 }
 
 function upcastOf({ type }: Place, name: string, value: string): string {
-  const changed = `{ ...event, data: { ...event.data, ${name}: ${value} } }`
-  const only = type === undefined ? `(${changed})` : `event.type === '${type}' ? ${changed} : event`
+  const changed = `{ ...event, data: { ...event.data, ${literalKey(name)}: ${value} } }`
+  const only = type === undefined ? `(${changed})` : `event.type === ${literal(type)} ? ${changed} : event`
   return `contract: { upcast: event => ${only} }`
 }

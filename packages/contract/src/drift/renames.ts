@@ -1,6 +1,10 @@
 import { nearest } from '@ackhook/core/spi'
 import { KIND } from '../shape/kinds.ts'
+import { ANY_KEY } from '../shape/names.ts'
 import type { Shape } from '../shape/shape.ts'
+
+/** Most pairs that are compared by their letters. Whoever changes more at once has not renamed fields. */
+const MOST_PAIRS = 400
 
 /**
  * Pairs fields that are missing with new ones of the same kind that look like them: first by their names, then those that
@@ -11,7 +15,8 @@ export function findRenames(
   added: ReadonlyMap<string, Shape>,
 ): ReadonlyMap<string, string> {
   const renames = new Map<string, string>()
-  const left = new Map(added)
+  const left = new Map([...added].filter(([name]) => name !== ANY_KEY))
+  if (missing.size * left.size > MOST_PAIRS) return renames
   const pair = (name: string, found: string | undefined): void => {
     if (found === undefined || renames.has(name)) return
     renames.set(name, found)

@@ -79,8 +79,8 @@ it('compares under the names that contract.fields gives', async () => {
 
 it('ends after `most` findings, and says so', async () => {
   const { deliver, kinds, lines } = watched({ most: 2 })
-  for (const name of ['a', 'b', 'c']) await deliver(message({ [name]: 1 }))
-  expect(kinds()).toEqual(['new-field data.a', 'new-field data.b'])
+  for (const name of ['count', 'price', 'title']) await deliver(message({ [name]: 1 }))
+  expect(kinds()).toEqual(['new-field data.count', 'new-field data.price'])
   expect(lines.filter(line => line.startsWith('2 differences were found'))).toHaveLength(1)
 })
 

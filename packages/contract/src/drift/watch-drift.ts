@@ -4,10 +4,14 @@ import {
   type InspectedReceiver,
   inspectReceiver,
   refuseUnknownNames,
+  type TappedDelivery,
   wholeNumber,
 } from '@ackhook/core/spi'
 import type { ObservedContract } from '../record/observed-contract.ts'
-import { PUBLISHED, typeOf } from '../record/recording.ts'
+import { PUBLISHED } from '../record/recording.ts'
+import { Keep, NOTHING_KEPT } from '../shape/keep.ts'
+import { type KeyOf, knownNames } from '../shape/names.ts'
+import { Room } from '../shape/room.ts'
 import { Shape } from '../shape/shape.ts'
 import { compareShapes } from './compare-shapes.ts'
 import { contractOf, type Known, movedUnit, newType } from './drift-of.ts'
@@ -29,8 +33,9 @@ export interface DriftWatch {
 }
 
 /**
- * Compares each genuine delivery with what is known, before anything else is checked. Each difference is reported once: as a
- * warning and as a notice `contract_drift`, with the option that absorbs it and without any value of the payload. Throws
+ * Compares each genuine delivery with what is known, whatever else is wrong with it. Each difference is reported once: as a
+ * warning and as a notice `contract_drift`, with the option that absorbs it and without any value of the payload, and a
+ * key that is neither known nor made of common words is `*`, since it may be a customer's name. Throws
  * `ConfigurationError` for a wrong option.
  *
  * @example
@@ -61,6 +66,9 @@ class Watch {
   readonly #types: Map<string, Shape>
   readonly #units: Set<string>
   readonly #isPublished: boolean
+  readonly #keyOf: KeyOf
+  /** Of all shapes that the watch keeps. */
+  readonly #room = new Room()
   readonly close: () => void
 
   constructor(receiver: InspectedReceiver, { types, signatures }: ObservedContract, most: number) {
@@ -68,15 +76,15 @@ class Watch {
     this.#most = most
     this.#types = new Map(types)
     for (const shape of types.values()) keepClosed(shape)
+    this.#keyOf = knownNames(namesIn(types))
     this.#units = new Set(signatures.map(one => one.timestampUnit))
     this.#isPublished = Object.entries(receiver.contract.fields).every(([field, name]) => field === name)
-    this.close = receiver.tapDeliveries((event, headers) => this.#arrived(event, headers))
+    this.close = receiver.tapDeliveries(delivery => this.#arrived(delivery))
   }
 
   /** Allocates nothing for a delivery that is as known. */
-  #arrived(arrived: unknown, headers: HeaderSource): void {
-    const event = this.#isPublished ? arrived : this.#renamed(arrived)
-    const type = typeOf(event, 'type')
+  #arrived({ value, type, headers }: TappedDelivery): void {
+    const event = this.#isPublished ? value : this.#renamed(value)
     const known = this.#types.get(type)
     if (known === undefined) this.#learnType(type, event)
     else if (!known.accepts(event)) this.#compare(known, { type, event })
@@ -93,17 +101,18 @@ class Watch {
 
   #learnType(type: string, event: unknown): void {
     const shape = new Shape()
-    shape.learn(event, () => false)
+    shape.learn(event, { keyOf: this.#keyOf, room: this.#room, keep: NOTHING_KEPT })
     this.#types.set(type, shape)
     this.#report([newType(type)])
   }
 
   #compare(known: Shape, { type, event }: { readonly type: string; readonly event: unknown }): void {
     const observed = new Shape()
-    observed.learn(event)
+    const keep = new Keep('all')
+    observed.learn(event, { keyOf: this.#keyOf, room: new Room(), keep })
     this.#report(compareShapes(known, observed, { type, path: '' }))
     // What was reported is known from now on.
-    known.learn(event)
+    known.learn(event, { keyOf: this.#keyOf, room: this.#room, keep })
   }
 
   #checkUnit(headers: HeaderSource): void {
@@ -115,14 +124,15 @@ class Watch {
     this.#report([movedUnit(unit)])
   }
 
-  #report(findings: readonly Finding[]): void {
+  #report(findings: Iterable<Finding>): void {
     const { logger, observe } = this.#receiver
-    for (const { values: _, ...finding } of findings.slice(0, this.#most - this.findings.length)) {
+    for (const { values: _, ...finding } of findings) {
       const { kind, type, path, text, fix } = finding
       this.findings.push(finding)
       const message = `${type ? `${type}: ` : ''}${text}. ${fix}`
       logger.warn({ code: 'contract_drift', kind, type, path }, message)
       observe({ kind: 'notice', code: 'contract_drift', message })
+      if (this.findings.length === this.#most) break
     }
     if (this.findings.length < this.#most) return
     this.close()
@@ -131,6 +141,20 @@ class Watch {
       `${this.#most} differences were found: further ones are not reported. Record deliveries again.`,
     )
   }
+}
+
+/** Names of fields in what is known: they may be read, as the known recordings and schemas may. */
+function namesIn(types: ReadonlyMap<string, Shape>): Iterable<string> {
+  const names = new Set<string>()
+  const collect = ({ fields, items }: Shape): void => {
+    for (const [name, field] of fields) {
+      names.add(name)
+      collect(field)
+    }
+    if (items !== undefined) collect(items)
+  }
+  for (const shape of types.values()) collect(shape)
+  return names
 }
 
 /** A value that was reported must not open its set. */

@@ -1,3 +1,5 @@
+import { literal, literalKey } from '@ackhook/core/spi'
+
 /** A field of an object, already printed. */
 export interface PrintedField {
   readonly name: string
@@ -24,10 +26,6 @@ export interface Dialect {
   field(field: PrintedField): string
 }
 
-const quoted = (text: string): string =>
-  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-export const keyOfName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name))
-
 function block(fields: readonly string[]): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n').replace(/^/gm, '  ')}\n}`
 }
@@ -42,12 +40,12 @@ export const TYPESCRIPT: Dialect = {
   boolean: 'boolean',
   null: 'null',
   unknown: 'unknown',
-  values: values => `${values.map(quoted).join(' | ')} | (string & {})`,
+  values: values => `${values.map(value => literal(value)).join(' | ')} | (string & {})`,
   array: item => (/^[\w.]+$/.test(item) ? `${item}[]` : `(${item})[]`),
   record: value => `Record<string, ${value}>`,
   union: types => types.join(' | '),
   object: (fields, isOpen) => block(isOpen ? [...fields, '[key: string]: unknown'] : fields),
-  field: field => noted(field, `${keyOfName(field.name)}${field.isOptional ? '?' : ''}: ${field.type}`),
+  field: field => noted(field, `${literalKey(field.name)}${field.isOptional ? '?' : ''}: ${field.type}`),
 }
 
 function schemaDialect(prefix: string, optional: (type: string) => string): Dialect {
@@ -64,7 +62,7 @@ function schemaDialect(prefix: string, optional: (type: string) => string): Dial
     union: types => `${prefix}.union([${types.join(', ')}])`,
     object: (fields, isOpen) => `${prefix}.${isOpen ? 'looseObject' : 'object'}(${block(fields)})`,
     field: field =>
-      noted(field, `${keyOfName(field.name)}: ${field.isOptional ? optional(field.type) : field.type},`),
+      noted(field, `${literalKey(field.name)}: ${field.isOptional ? optional(field.type) : field.type},`),
   }
 }
 

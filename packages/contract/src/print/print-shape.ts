@@ -1,5 +1,6 @@
 import { KIND, NUMBERS, STRINGS } from '../shape/kinds.ts'
-import { ANY_KEY, type Shape } from '../shape/shape.ts'
+import { ANY_KEY } from '../shape/names.ts'
+import type { Shape } from '../shape/shape.ts'
 import type { Dialect } from './dialects.ts'
 
 /** Prints a shape. The same shape gives the same text, whatever the order in which its fields were seen. */

@@ -1,9 +1,9 @@
-import { KNOWN_TYPES, oneOf } from '@ackhook/core/spi'
+import { KNOWN_TYPES, literalKey, oneOf } from '@ackhook/core/spi'
 import { observe } from '../record/observed-contract.ts'
 import type { Recording } from '../record/recording.ts'
 import { KIND } from '../shape/kinds.ts'
 import type { Shape } from '../shape/shape.ts'
-import { type Dialect, keyOfName, TYPESCRIPT, VALIBOT, ZOD } from './dialects.ts'
+import { type Dialect, TYPESCRIPT, VALIBOT, ZOD } from './dialects.ts'
 import { printShape } from './print-shape.ts'
 
 /** Options of {@link typesOf}. */
@@ -74,7 +74,7 @@ function listOf(types: readonly RecordedType[], as: 'types' | 'zod' | 'valibot')
   const end = as === 'types' ? '' : ','
   return types
     .map(({ type, data }) => {
-      const text = `/** From ${count(data.seen)}. */\n${keyOfName(type)}: ${printShape(data, DIALECTS[as])}${end}`
+      const text = `/** From ${count(data.seen)}. */\n${literalKey(type)}: ${printShape(data, DIALECTS[as])}${end}`
       return text.replace(/^/gm, '  ')
     })
     .join('\n')

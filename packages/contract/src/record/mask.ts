@@ -1,31 +1,53 @@
+import type { Keep } from '../shape/keep.ts'
 import { KIND, kindOf } from '../shape/kinds.ts'
-import { ANY_KEY, keyOf } from '../shape/shape.ts'
+import { ANY_KEY, type KeyOf } from '../shape/names.ts'
+import { DEEPEST } from '../shape/room.ts'
 
 const LONGEST = 64
-/** Prefix of an id, such as `cnv_`, which says what it identifies. */
-const PREFIX = /^[a-z]{2,8}_(?=.)/
+/**
+ * What stays readable of a text: the prefix of an id if it is one of these, which says what the id identifies; and spaces and
+ * ASCII punctuation, which show the form of an address or a number. `evt_` and `cnv_` are published, the others are guesses.
+ */
+const PREFIX = /^(?:evt|cnv|msg|cal|call|cmp|ctc|con|wks|wsp|usr|org|acc|tpl|whk|att)_(?=.)/
+const PUNCTUATION = ' !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'
 
 /** Replaces a value, or keeps it. `path`: its fields, such as `data.items[].name`. */
 export type Redact = (value: unknown, path: string) => unknown
 
-/** Redacts every value of a JSON document, and every key that is data. */
-export function redactAll(value: unknown, redact: Redact, path = ''): unknown {
-  if (Array.isArray(value)) return value.map(item => redactAll(item, redact, `${path}[]`))
-  if (typeof value !== 'object' || value === null) return redact(value, path)
+/** How an event is redacted. */
+export interface Redaction {
+  readonly redact: Redact
+  readonly keyOf: KeyOf
+  readonly keep: Keep
+}
+
+/**
+ * Redacts every value of a JSON document, and every key that is data, but for what may be kept. The path of what is deeper
+ * than shapes are told apart ends there.
+ */
+export function redactAll(value: unknown, { redact, keyOf, keep }: Redaction, path = '', depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return keep.isKept ? value : redact(value, path)
+  const inside = (step: string): readonly [Redaction, string, number] => [
+    { redact, keyOf, keep: keep.at(step) },
+    depth < DEEPEST ? (step === '[]' ? `${path}[]` : path === '' ? step : `${path}.${step}`) : path,
+    depth + 1,
+  ]
+  if (Array.isArray(value)) {
+    const item = inside('[]')
+    return value.map(one => redactAll(one, ...item))
+  }
   let others = 0
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
       const key = keyOf(name)
-      const isData = key === ANY_KEY
-      const inside = redactAll(one, redact, path === '' ? key : `${path}.${key}`)
-      return [isData ? `${maskText(name)}_${++others}0000` : name, inside]
+      return [key === ANY_KEY ? `${maskText(name)}_${++others}0000` : name, redactAll(one, ...inside(key))]
     }),
   )
 }
 
 /**
- * Replaces a value by one of the same form: letters by `x`, digits by `0`, except for the prefix of an id. A time stays a
- * time, and a number keeps its size.
+ * Replaces a value by one of the same form: capital letters by `X`, digits by `0`, and everything else of every script by `x`,
+ * except for ASCII punctuation and the prefix of an id. A time stays a time, and a number keeps its size.
  */
 export function mask(value: unknown): unknown {
   if (typeof value === 'number') return maskNumber(value)
@@ -35,14 +57,13 @@ export function mask(value: unknown): unknown {
 
 function maskText(text: string): string {
   const [prefix = ''] = PREFIX.exec(text) ?? []
-  const rest = text.slice(prefix.length, LONGEST)
-  return (
-    prefix +
-    rest
-      .replace(/\p{Lu}/gu, 'X')
-      .replace(/[^\P{L}X]/gu, 'x')
-      .replace(/\p{N}/gu, '0')
-  )
+  return prefix + text.slice(prefix.length, LONGEST).replace(/./gsu, maskCharacter)
+}
+
+function maskCharacter(character: string): string {
+  if (PUNCTUATION.includes(character)) return character
+  if (/\p{Lu}/u.test(character)) return 'X'
+  return /\p{N}/u.test(character) ? '0' : 'x'
 }
 
 function maskTime(text: string): string {

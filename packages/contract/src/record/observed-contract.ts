@@ -1,4 +1,7 @@
 import type { EnvelopeFields } from '@ackhook/core'
+import { Keep } from '../shape/keep.ts'
+import { nameLike } from '../shape/names.ts'
+import { Room } from '../shape/room.ts'
 import { Shape } from '../shape/shape.ts'
 import { PUBLISHED, type RecordedSignature, type Recording, typeOf } from './recording.ts'
 
@@ -16,21 +19,20 @@ export function observe(
 ): ObservedContract {
   const types = new Map<string, Shape>()
   const signatures: RecordedSignature[] = []
+  const room = new Room()
   for (const { event: arrived, kept, signature, fields: own } of recordings) {
     const event = withPublishedNames(arrived, { ...PUBLISHED, ...own, ...fields })
     const type = typeOf(event, 'type')
     const shape = types.get(type) ?? new Shape()
     types.set(type, shape)
-    shape.learn(event, path => isDescriptive(path) && (kept === 'all' || kept.includes(path)))
+    shape.learn(event, { keyOf: nameLike, room, keep: new Keep(kept, NO_SETS) })
     if (signature !== undefined) signatures.push(signature)
   }
   return { types, signatures }
 }
 
 /** The values of the envelope are no sets: an id is only itself. */
-function isDescriptive(path: string): boolean {
-  return path !== 'id' && path !== 'type' && path !== 'created_at'
-}
+const NO_SETS = ['id', 'type', 'created_at']
 
 function withPublishedNames(event: unknown, fields: EnvelopeFields): unknown {
   if (typeof event !== 'object' || event === null || Array.isArray(event)) return event

@@ -49,7 +49,7 @@ it('keeps at most `sample` ordinary deliveries of each type', async () => {
 })
 
 it('masks values in their form, and keeps those that are named', async () => {
-  const { deliver, recordings } = recorded({ keep: ['data.channel', 'data.to[].kind'] })
+  const { deliver, recordings } = recorded({ keep: ['data.channel', 'data.to[].kind'], names: ['nothing'] })
   const data = {
     message_id: 'msg_12ab',
     channel: 'whatsapp',

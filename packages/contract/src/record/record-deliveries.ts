@@ -5,12 +5,16 @@ import {
   inspectReceiver,
   onceAMinute,
   refuseUnknownNames,
+  type TappedDelivery,
   wholeNumber,
 } from '@ackhook/core/spi'
+import { Keep } from '../shape/keep.ts'
+import { type KeyOf, knownNames, nameLike } from '../shape/names.ts'
+import { DEEPEST, Room } from '../shape/room.ts'
 import { Shape } from '../shape/shape.ts'
 import { shapeHash } from '../shape/shape-hash.ts'
 import { mask, type Redact, redactAll } from './mask.ts'
-import { PUBLISHED, RECORDING, type Recording, typeOf } from './recording.ts'
+import { PUBLISHED, RECORDING, type Recording } from './recording.ts'
 import { describeSignature } from './signature.ts'
 
 /**
@@ -30,6 +34,11 @@ export interface RecordOptions {
   readonly sample?: number | undefined
   /** Paths of values to record as they are, such as `'data.channel'`. Others are masked. Default: none. */
   readonly keep?: readonly string[] | undefined
+  /**
+   * Names of fields to record as they are, such as `'loyalty_tier'`. Other keys are recorded if they are published, in `keep`, or
+   * made of common words of such names; the rest are masked, since a key may be a customer's name. Default: none.
+   */
+  readonly names?: readonly string[] | undefined
   /**
    * Replaces the default mask: returns what is recorded for a value that `keep` does not name. `false` records everything as it
    * arrives, with your customers' data.
@@ -62,33 +71,41 @@ interface Resolved {
   readonly write: WriteRecording
   readonly sample: number
   readonly keep: readonly string[]
+  readonly names: readonly string[]
   readonly redact: Redact | false
   readonly maxBytes: number
 }
 
-const NAMES = ['write', 'sample', 'keep', 'redact', 'maxBytes'] satisfies (keyof RecordOptions)[]
+const NAMES = ['write', 'sample', 'keep', 'names', 'redact', 'maxBytes'] satisfies (keyof RecordOptions)[]
 /** Most types that are told apart: a sender has far fewer. */
 const MOST_TYPES = 1000
 
 function resolve(options: RecordOptions): Resolved {
   refuseUnknownNames(options, NAMES, '', "{ write: toFolder('recorded') }")
-  const { write, sample = 20, keep = [], redact = mask, maxBytes = 10_485_760 } = options
+  const { write, sample = 20, keep = [], names = [], redact = mask, maxBytes = 10_485_760 } = options
   if (typeof write !== 'function')
     throw new ConfigurationError(
       'write',
       "must be a function: write toFolder('recorded'), or (name, text) => …",
     )
-  if (!Array.isArray(keep) || keep.some(path => typeof path !== 'string'))
+  if (!isListOfTexts(keep))
     throw new ConfigurationError('keep', "must be a list of paths, such as ['data.channel']")
+  if (!isListOfTexts(names))
+    throw new ConfigurationError('names', "must be a list of names, such as ['loyalty_tier']")
   if (redact !== false && typeof redact !== 'function')
     throw new ConfigurationError('redact', 'must be a function (value, path) => …, or false')
   return {
     write,
     keep,
+    names,
     redact,
     sample: wholeNumber('sample', sample, 1, 1_000_000),
     maxBytes: wholeNumber('maxBytes', maxBytes, 1, Number.MAX_SAFE_INTEGER, 'bytes'),
   }
+}
+
+function isListOfTexts(list: readonly string[]): boolean {
+  return Array.isArray(list) && list.every(text => typeof text === 'string')
 }
 
 /** What is known of one type. */
@@ -106,7 +123,10 @@ class DeliveryRecorder {
   readonly #options: Resolved
   readonly #contract: Contract
   readonly #receiver: InspectedReceiver
-  readonly #keeps: (path: string) => boolean
+  readonly #keep: Keep
+  readonly #keyOf: KeyOf
+  /** Of the shapes of all types. */
+  readonly #room = new Room()
   readonly #types = new Map<string, KnownType>()
   readonly #writing = new Set<Promise<void>>()
   readonly #stop: () => void
@@ -117,16 +137,20 @@ class DeliveryRecorder {
     this.#receiver = receiver
     this.#options = options
     this.#contract = receiver.contract
-    const { id, type, created_at } = this.#contract.fields
-    const kept = new Set([id, type, created_at, ...options.keep])
-    this.#keeps = path => options.redact === false || kept.has(path)
+    const { id, type, created_at, data } = this.#contract.fields
+    this.#keep = new Keep(options.redact === false ? 'all' : [id, type, created_at, ...options.keep])
+    const inPaths = options.keep.flatMap(path => path.split(/[.[\]]+/))
+    this.#keyOf =
+      options.redact === false
+        ? nameLike
+        : knownNames([id, type, created_at, data, ...inPaths, ...options.names].filter(name => name !== '*'))
     this.#failed = onceAMinute((err, more) =>
       receiver.logger.warn(
         { code: 'recording_failed', err },
         `A delivery could not be recorded${more}: ${describeError(err)}. The delivery itself is not affected.`,
       ),
     )
-    this.#stop = receiver.tapDeliveries((event, headers) => this.#arrived(event, headers))
+    this.#stop = receiver.tapDeliveries(delivery => this.#arrived(delivery))
   }
 
   async close(): Promise<void> {
@@ -135,17 +159,17 @@ class DeliveryRecorder {
   }
 
   /** Allocates nothing for a delivery that is not recorded. */
-  #arrived(event: unknown, headers: HeaderSource): void {
-    const type = typeOf(event, this.#contract.fields.type)
+  #arrived(delivery: TappedDelivery): void {
+    const { value, type } = delivery
     const known = this.#types.get(type) ?? this.#first(type)
     if (known === undefined) return
     known.count++
-    if (known.shape.accepts(event)) {
+    if (known.shape.accepts(value)) {
       if (known.count < known.next || known.left === 0) return
       known.left--
     }
     while (known.next <= known.count) known.next *= 2
-    this.#record(known, { event, headers, type })
+    this.#record(known, delivery)
   }
 
   #first(type: string): KnownType | undefined {
@@ -161,19 +185,14 @@ class DeliveryRecorder {
     return known
   }
 
-  #record(
-    { shape, written }: KnownType,
-    {
-      event,
-      headers,
-      type,
-    }: { readonly event: unknown; readonly headers: HeaderSource; readonly type: string },
-  ): void {
-    shape.learn(event, this.#keeps)
-    const hash = shapeHash(event)
+  #record({ shape, written }: KnownType, { value: event, headers, type }: TappedDelivery): void {
+    shape.learn(event, { keyOf: this.#keyOf, room: this.#room, keep: this.#keep })
+    const hash = shapeHash(event, this.#keyOf)
     const number = (written.get(hash) ?? 0) + 1
     written.set(hash, number)
-    const text = `${JSON.stringify(this.#recordingOf(event, headers), null, 2)}\n`
+    // Indentation would multiply a deep event by its depth.
+    const indent = isDeeper(event, DEEPEST) ? 0 : 2
+    const text = `${JSON.stringify(this.#recordingOf(event, headers), null, indent)}\n`
     this.#bytes += text.length
     if (this.#bytes > this.#options.maxBytes) this.#end()
     else this.#write(`${fileNameOf(type)}_${hash}_${number}.json`, text)
@@ -185,9 +204,7 @@ class DeliveryRecorder {
     const own = Object.entries(fields).filter(([field, name]) => field !== name)
     const signature = describeSignature(headers, this.#contract)
     const redacted =
-      redact === false
-        ? event
-        : redactAll(event, (value, path) => (this.#keeps(path) ? value : redact(value, path)))
+      redact === false ? event : redactAll(event, { redact, keyOf: this.#keyOf, keep: this.#keep })
     return {
       format: RECORDING,
       receivedAt: new Date().toISOString(),
@@ -213,6 +230,11 @@ class DeliveryRecorder {
       `Recordings have reached maxBytes (${this.#options.maxBytes}): nothing more is recorded by this process.`,
     )
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(one => isDeeper(one, levels - 1))
 }
 
 /** A type is the sender's text: no path, no hidden file, no endless name. */

@@ -1,4 +1,7 @@
+import type { Keep } from './keep.ts'
 import { allows, KIND, kindOf } from './kinds.ts'
+import { ANY_KEY, type KeyOf } from './names.ts'
+import { DEEPEST, type Room } from './room.ts'
 
 /** Fewest values that make a set of them look complete. */
 const ENOUGH_VALUES = 10
@@ -9,13 +12,13 @@ const OFTEN = 3
 /** A word that a program writes: no number, no address, no sentence. */
 const WORD = /^[A-Za-z][A-Za-z_.:/-]{0,39}$/
 
-/** Name that stands for all keys of an object whose keys are data, such as ids. */
-export const ANY_KEY = '*'
-const NAME = /^[A-Za-z_$@][\w$.-]{0,63}$/
-const DATA = /\d{4}/
-
-/** Tells by its path whether the values of a field may be remembered. */
-export type Keeps = (path: string) => boolean
+/** How a shape learns from a value. */
+export interface Learning {
+  readonly keyOf: KeyOf
+  readonly room: Room
+  /** Fields whose values may be remembered. */
+  readonly keep: Keep
+}
 
 /**
  * What the values of one field have been: their kinds, the fields of objects, the items of arrays, and the values of small
@@ -67,23 +70,30 @@ export class Shape {
     return true
   }
 
-  learn(value: unknown, keeps: Keeps = () => true, path = ''): void {
+  /** Reads each key and value once, whatever their depth. */
+  learn(value: unknown, { keyOf, room, keep }: Learning, depth = 0): void {
     const kind = kindOf(value)
     this.kinds |= kind
     this.seen++
-    if (kind === KIND.string) this.#learnText(value as string, keeps(path))
-    if (kind === KIND.object) this.#learnFields(value as object, keeps, path)
+    if (kind === KIND.string) this.#learnText(value as string, keep.isKept)
+    if (kind !== KIND.object && kind !== KIND.array) return
+    if (depth === DEEPEST) {
+      this.isAny = true
+      return
+    }
+    if (kind === KIND.object) this.#learnFields(value as object, { keyOf, room, keep }, depth + 1)
     if (kind !== KIND.array) return
-    for (const item of value as readonly unknown[]) this.itemsOf().learn(item, keeps, `${path}[]`)
+    const inside = { keyOf, room, keep: keep.at('[]') }
+    for (const item of value as readonly unknown[]) this.itemsOf().learn(item, inside, depth + 1)
   }
 
-  #learnFields(value: object, keeps: Keeps, path: string): void {
+  #learnFields(value: object, { keyOf, room, keep }: Learning, depth: number): void {
     this.objects++
     const names = new Set<string>()
     for (const [name, one] of Object.entries(value)) {
-      const key = keyOf(name)
+      const key = this.#room(keyOf(name), room)
       const field = this.fieldOf(key)
-      field.learn(one, keeps, path === '' ? key : `${path}.${key}`)
+      if (!field.isAny) field.learn(one, { keyOf, room, keep: keep.at(key) }, depth)
       // Several keys of data count as one.
       if (names.has(key)) field.seen--
       names.add(key)
@@ -101,6 +111,13 @@ export class Shape {
     }
     const count = [...this.values.values()].reduce((sum, one) => sum + one, 0)
     this.isClosed = this.staysClosed || (count >= ENOUGH_VALUES && this.values.size * OFTEN <= count)
+  }
+
+  /** Returns the field to learn. Without room, all further ones are one that allows anything. */
+  #room(key: string, room: Room): string {
+    if (this.fields.has(key) || room.take()) return key
+    this.fieldOf(ANY_KEY).isAny = true
+    return ANY_KEY
   }
 
   fieldOf(name: string): Shape {
@@ -123,9 +140,4 @@ export class Shape {
     const field = this.fields.get(name)
     return field !== undefined && name !== ANY_KEY && field.seen >= this.objects
   }
-}
-
-/** Keys that are data, such as ids and addresses, count as one. */
-export function keyOf(name: string): string {
-  return NAME.test(name) && !DATA.test(name) ? name : ANY_KEY
 }

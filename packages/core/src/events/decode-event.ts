@@ -11,8 +11,20 @@ import { parseSafeJson } from './safe-json.ts'
 /** Turns verified bytes into a current, valid event. `headers`: those of a delivery that arrives, which taps may see. */
 export type DecodeEvent = (body: Uint8Array, headers?: HeaderSource) => MaybePromise<WebhookEvent | Refusal>
 
-/** Sees each genuine delivery as parsed, before its envelope is checked. Must neither throw nor change the value. */
-export type DeliveryTap = (value: unknown, headers: HeaderSource) => void
+/** A genuine delivery, as a tool sees it once its envelope was checked, also if it was refused. */
+export interface TappedDelivery {
+  /** The parsed body. Its size and depth are within the receiver's limits. */
+  readonly value: unknown
+  /** The type if it is valid, so at most 255 bytes without control characters; otherwise `''`. */
+  readonly type: string
+  readonly headers: HeaderSource
+}
+
+/**
+ * Sees each genuine delivery. Must neither throw nor change the value, and should take no more than some twenty steps a byte:
+ * part of an event is written by the platform's own users, and handlers wait for the tap.
+ */
+export type DeliveryTap = (delivery: TappedDelivery) => void
 
 /**
  * Creates a decoder: it parses the body, checks the envelope, upcasts it, then applies the schema for the upcast event's
@@ -27,8 +39,8 @@ export function createDecoder(
   return (body, headers) => {
     const value = parseBody(platform.decodeText(body))
     if (value instanceof Refusal) return value
-    if (headers !== undefined) taps?.tap?.(value, headers)
     const event = envelopeOf(value, contract)
+    if (headers !== undefined) taps?.tap?.({ value, headers, type: typeIn(value, contract.fields) })
     if (event instanceof Refusal) return event
     if (isLossy(event, body)) return new Refusal('envelope_invalid', { detail: LOSSY })
     const current = contract.upcast === undefined ? event : upcast(event, contract.upcast)
@@ -150,6 +162,11 @@ export function envelopeFault(value: unknown, fields: EnvelopeFields): string | 
   if (!isName(value[type])) return `'${type}' is not a string of 1 to 255 bytes`
   if (typeof value[created_at] !== 'string') return `'${created_at}' is not a string`
   return isRecord(value[data]) ? undefined : `'${data}' is not an object`
+}
+
+function typeIn(value: unknown, { type }: EnvelopeFields): string {
+  const name = isRecord(value) ? value[type] : undefined
+  return isName(name) ? name : ''
 }
 
 function isName(value: unknown): value is string {

@@ -1,5 +1,4 @@
-import type { DeliveryTap } from '../events/decode-event.ts'
-import type { HeaderSource } from '../http/request.ts'
+import type { DeliveryTap, TappedDelivery } from '../events/decode-event.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from '../observe/logger.ts'
 
@@ -22,13 +21,13 @@ export class DeliveryTaps {
 
   #set(all: readonly DeliveryTap[]): void {
     this.#all = all
-    this.tap = all.length === 0 ? undefined : (value, headers) => this.#callAll(value, headers)
+    this.tap = all.length === 0 ? undefined : delivery => this.#callAll(delivery)
   }
 
-  #callAll(value: unknown, headers: HeaderSource): void {
+  #callAll(delivery: TappedDelivery): void {
     for (const tap of this.#all) {
       try {
-        tap(value, headers)
+        tap(delivery)
       } catch (err) {
         this.#failed('tap', err)
       }

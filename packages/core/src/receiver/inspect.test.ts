@@ -35,7 +35,8 @@ it('a tap sees each genuine delivery as parsed, until it is removed, and what it
   const events = { 'conversation.resolved': z.object({ conversation_id: z.number() }) }
   const { receiver, send, logger } = watch({ events, contract: { upcast } })
   const values: unknown[] = []
-  const remove = inspectReceiver(receiver).tapDeliveries(value => {
+  const remove = inspectReceiver(receiver).tapDeliveries(({ value, type }) => {
+    expect(type).toBe('conversation.resolved')
     values.push(value)
     throw new Error('of a tool')
   })

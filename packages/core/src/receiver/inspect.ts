@@ -34,7 +34,7 @@ export interface InspectedReceiver {
   /** Wraps the function that runs attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
   /**
-   * Calls `tap` with the parsed body of each delivery whose signature and time hold, before anything else is checked. Returns a
+   * Calls `tap` with each delivery whose signature and time hold, whatever else is wrong with it. Returns a
    * function that removes it. What a tap throws is logged, and changes nothing else.
    */
   readonly tapDeliveries: (tap: DeliveryTap) => () => void
