@@ -1,6 +1,6 @@
 import { ConfigurationError, type Receiver } from '@ackhook/core'
 import type { PushInbox } from '@ackhook/core/push'
-import { inspectReceiver } from '@ackhook/core/spi'
+import { inspectReceiver, onceAMinute } from '@ackhook/core/spi'
 import type { QueueBatch, QueueMessage } from './bindings.ts'
 import { toSeconds } from './queue-engine.ts'
 
@@ -24,10 +24,12 @@ export function toQueueHandler(receiver: Pick<Receiver<never, never>, 'start'>):
   const { inbox, logger } = inspectReceiver(receiver)
   if (!('consume' in inbox)) throw new ConfigurationError('inbox', NOT_PUSHED)
   const { consume } = inbox as PushInbox
+  const reportRisk = onceAMinute((message: string, more) =>
+    logger.warn({ code: 'queue_may_give_up', message }, `${MAY_GIVE_UP}${more}`),
+  )
   async function settle(message: QueueMessage): Promise<void> {
     const { id, body, attempts } = message
-    if (attempts === DEFAULT_MAX_RETRIES + 1)
-      logger.warn({ code: 'queue_may_give_up', message: id }, MAY_GIVE_UP)
+    if (attempts === DEFAULT_MAX_RETRIES + 1) reportRisk('', id)
     const outcome = await consume({ id, body: bytesOf(body), deliveries: attempts })
     if (outcome.outcome === 'done') message.ack()
     else message.retry({ delaySeconds: toSeconds(outcome.delayMs) })

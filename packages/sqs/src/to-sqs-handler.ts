@@ -1,5 +1,5 @@
 import { ConfigurationError, type Logger, type Receiver } from '@ackhook/core'
-import { inspectReceiver, settlesWithin } from '@ackhook/core/spi'
+import { inspectReceiver, onceAMinute, settlesWithin } from '@ackhook/core/spi'
 import { type ReceivedMessage, settle } from './settle.ts'
 import type { SqsInbox } from './sqs-inbox.ts'
 
@@ -48,14 +48,21 @@ export function toSqsHandler(receiver: Pick<Receiver<never, never>, 'start'>): S
   if (!('queue' in used)) throw new ConfigurationError('inbox', NOT_SQS)
   const inbox = used as SqsInbox
   if (inbox.polls) throw new ConfigurationError('poll', POLLS)
+  // Shared by all calls: each of many batches may have the same to tell.
+  const report: Report = onceAMinute(({ level, text, fields }, more, _, code) =>
+    logger[level]({ code, ...fields }, `${text}${more}`),
+  )
   return async (batch, context) => {
     const records = recordsOf(batch)
     await receiver.start()
     // After a successful call, Lambda deletes every message that the reply does not name.
     if (inbox.concurrency === 0) throw new ConfigurationError('concurrency', ONLY_RECEIVES)
-    return new BatchRun(inbox, logger, context).run(records)
+    return new BatchRun(inbox, report, context).run(records)
   }
 }
+
+/** Reports a code at once, then once a minute. */
+type Report = (code: string, line: { level: keyof Logger; text: string; fields?: object }) => void
 
 /** A record whose fields are as documented. */
 interface Readable extends ReceivedMessage {
@@ -65,16 +72,16 @@ interface Readable extends ReceivedMessage {
 /** One call of the function. */
 class BatchRun {
   readonly #inbox: SqsInbox
-  readonly #logger: Logger
+  readonly #report: Report
   readonly #context: SqsContext | undefined
   readonly #kept: string[] = []
   /** Records that did not fit into the remaining time. */
   readonly #late: Readable[] = []
   #begun = 0
 
-  constructor(inbox: SqsInbox, logger: Logger, context: SqsContext | undefined) {
+  constructor(inbox: SqsInbox, report: Report, context: SqsContext | undefined) {
     this.#inbox = inbox
-    this.#logger = logger
+    this.#report = report
     this.#context = context
   }
 
@@ -94,7 +101,7 @@ class BatchRun {
   #read(record: unknown): Readable | undefined {
     const about = readRecord(record)
     if (typeof about !== 'string') return about
-    this.#logger.error({ code: 'record_unreadable', message: about }, UNREADABLE)
+    this.#report('record_unreadable', { level: 'error', text: UNREADABLE, fields: { message: about } })
     // Lambda takes an empty identifier for a failure of the whole batch, which SQS then delivers again.
     this.#kept.push(about)
     return undefined
@@ -114,7 +121,7 @@ class BatchRun {
       if (await settle(record, this.#inbox, queue)) continue
       this.#keep(rest)
       const behind = rest.slice(1)
-      if (behind.length > 0) this.#logger.warn({ code: 'fifo_batch' }, FIFO_BATCH)
+      if (behind.length > 0) this.#report('fifo_batch', { level: 'warn', text: FIFO_BATCH })
       await Promise.all(behind.map(({ receiptHandle }) => queue.postpone(receiptHandle, 0)))
       return
     }
@@ -129,12 +136,12 @@ class BatchRun {
     if (this.#late.length === 0) return
     const { queue, longestMs } = this.#inbox
     if (this.#begun === 0) {
-      const message = `An event may take ${longestMs} ms (handlerTimeout and three seconds), but the function has ${Math.round(this.#remainingMs())} ms left, so none of ${count} began: raise the function's timeout, or lower handlerTimeout.`
-      this.#logger.error({ code: 'function_timeout_too_short' }, message)
+      const text = `An event may take ${longestMs} ms (handlerTimeout and three seconds), but the function has ${Math.round(this.#remainingMs())} ms left, so none of ${count} began: raise the function's timeout, or lower handlerTimeout.`
+      this.#report('function_timeout_too_short', { level: 'error', text })
       return
     }
-    const message = `${this.#late.length} of ${count} events did not fit into the function's remaining time and were returned to the queue, which costs them no attempt: lower the event source's BatchSize, or raise the function's timeout.`
-    this.#logger.warn({ code: 'batch_returned' }, message)
+    const text = `${this.#late.length} of ${count} events did not fit into the function's remaining time and were returned to the queue, which costs them no attempt: lower the event source's BatchSize, or raise the function's timeout.`
+    this.#report('batch_returned', { level: 'warn', text })
     const returning = Promise.all(this.#late.map(one => queue.postpone(one.receiptHandle, 0)))
     await settlesWithin(returning, Math.min(RETURN_MS, this.#remainingMs() / 2))
   }

@@ -6,6 +6,7 @@ import {
   crashPolicy,
   createAttempt,
   eventRef,
+  onceAMinute,
   type Postponed,
   type ProcessEvent,
   type ProcessingPolicy,
@@ -66,6 +67,10 @@ export class InboxWorker {
   readonly #nameJobs: Engine['nameJobs']
   readonly #reasonOf: Engine['reasonOf']
   readonly #onTaken: InboxWorkerOptions['onTaken']
+  readonly #reportUnreadable = onceAMinute(
+    (job: { readonly id: string; readonly reason: string }, more, _, queue) =>
+      this.#policy.logger.error({ code: 'job_unreadable', job: job.id, queue }, `${job.reason}${more}`),
+  )
   /** The drain ran out of time: running jobs go back to the queue. */
   #givingBack = false
 
@@ -227,7 +232,7 @@ export class InboxWorker {
       }
     const { id = '', queueName, timestamp } = job
     const reason = unreadableReason(id, queueName)
-    this.#policy.logger.error({ code: 'job_unreadable', job: id, queue: queueName }, reason)
+    this.#reportUnreadable(queueName, { id, reason })
     const shown = await unreadableDelivery(job, rawOf(job.data), timestamp || 0)
     // A list of dead letters stores them too.
     this.#nameJobs(new Map([[shown.key, id]])).catch(() => {})

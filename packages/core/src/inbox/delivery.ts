@@ -64,7 +64,11 @@ export interface SerialOrder {
 }
 
 /** Returns the fields that identify an event in observations. */
-export function eventRef({ id, type, namespace }: Delivery): Pick<Delivery, 'id' | 'type' | 'namespace'> {
+export function eventRef({
+  id,
+  type,
+  namespace,
+}: Pick<Delivery, 'id' | 'type' | 'namespace'>): Pick<Delivery, 'id' | 'type' | 'namespace'> {
   return { id, type, namespace }
 }
 

@@ -13,6 +13,18 @@ it('an observer that throws is logged and goes no further', () => {
   ])
 })
 
+it('an observer that throws at each of a thousand events is logged once for each kind of observation', () => {
+  const logger = recordingLogger()
+  const observe = guardObserver(() => {
+    throw new Error('observer')
+  }, logger)
+  for (let i = 0; i < 1000; i++) {
+    observe({ kind: 'received' })
+    observe({ kind: 'rejected', code: 'signature_mismatch', status: 401, durationMs: 1 })
+  }
+  expect(logger.lines.map(({ fields }) => fields['kind'])).toEqual(['received', 'rejected'])
+})
+
 it('an asynchronous observer that fails is logged and goes no further', async () => {
   const logger = recordingLogger()
   const err = new Error('observer')

@@ -1,4 +1,5 @@
 import { isPromise } from '../lib/maybe-promise.ts'
+import { onceAMinute } from '../lib/once-a-minute.ts'
 import { printable } from '../lib/printable.ts'
 import type { Logger } from './logger.ts'
 import type { Observation, Observer } from './observation.ts'
@@ -23,14 +24,15 @@ export function guardLogger(logger: Logger): Logger {
  * rejection is caught: unhandled, it would end the process.
  */
 export function guardObserver(observe: Observer, logger: Logger): Observer {
-  const failed = (err: unknown, kind: Observation['kind']) =>
-    logger.error({ err, kind }, 'An observer threw.')
+  const report = onceAMinute((err: unknown, more, _, kind) =>
+    logger.error({ err, kind }, `An observer threw${more}.`),
+  )
   return (observation: Observation) => {
     try {
       const result: unknown = observe(observation)
-      if (isPromise(result)) Promise.resolve(result).catch(err => failed(err, observation.kind))
+      if (isPromise(result)) Promise.resolve(result).catch(err => report(observation.kind, err))
     } catch (err) {
-      failed(err, observation.kind)
+      report(observation.kind, err)
     }
   }
 }

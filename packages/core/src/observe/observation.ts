@@ -84,15 +84,16 @@ export type Observation =
    * its lease has expired, as after a crash.
    */
   | (OfEvent & { readonly kind: 'failure_lost'; readonly error: unknown })
-  /** Someone redrove or deleted a dead letter on a dashboard. `by`: that person, if `authorize` gave a name. */
+  /** Someone redrove or deleted a dead letter: on a dashboard, or in code. `by`: that person, if `authorize` gave a name. */
   | (OfEvent & { readonly kind: 'redriven' | 'discarded'; readonly by?: string })
   /**
    * Acknowledged events were deleted without having been handled: dead letters, and events that waited. `retention`: by the
-   * option `deadLetterRetention`. `erasure`: by `eraseEvents`.
+   * option `deadLetterRetention`. `erasure`: by `eraseEvents`. `capacity`: memory keeps no more dead letters.
+   * `no_dead_letters`: a queue inbox keeps none. `shutdown`: they were in memory when the drain or the process ended.
    */
   | {
       readonly kind: 'dropped'
-      readonly cause: 'retention' | 'erasure'
+      readonly cause: 'retention' | 'erasure' | 'capacity' | 'no_dead_letters' | 'shutdown'
       readonly dead: number
       readonly waiting: number
     }

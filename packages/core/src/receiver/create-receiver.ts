@@ -6,7 +6,7 @@ import { createDecoder } from '../events/decode-event.ts'
 import { type EventHandler, type EventSchemas, type EventsOf, KNOWN_TYPES } from '../events/event-types.ts'
 import { ActivityCounter } from '../inbox/activity-counter.ts'
 import type { EventLookup } from '../inbox/browse.ts'
-import { createDeliveryFactory, eventKey } from '../inbox/delivery.ts'
+import { createDeliveryFactory, eventKey, eventRef } from '../inbox/delivery.ts'
 import type { DeadLetter, DeadLetterStore, Inbox, ListOptions, ProcessingPolicy } from '../inbox/inbox.ts'
 import { groupOf, readGroups } from '../inbox/letter-group.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
@@ -91,7 +91,7 @@ export function createReceiver<
     forget: async (id, where) =>
       forgetHandled(resolved, await checkedKey(id, where), { id, namespace: where?.namespace ?? '' }),
     lookup: async (id, where) => lookUp(inbox, await checkedKey(id, where)),
-    deadLetters: deadLettersOf(inbox.deadLetters),
+    deadLetters: deadLettersOf(inbox.deadLetters, observers),
     subscribe: observer => observers.add(observer),
     inspect: () => inspected,
   }
@@ -356,7 +356,16 @@ function checkedKey(id: string, where: InNamespace = {}): MaybePromise<string> {
   throw new ConfigurationError('id', 'must be the id of an event, a string')
 }
 
-function deadLettersOf(store: DeadLetterStore): DeadLetters {
+function deadLettersOf(store: DeadLetterStore, observers: Observers): DeadLetters {
+  /** Changes a letter, and observes it as a dashboard does. */
+  async function change(verb: 'redrive' | 'discard', key: string): Promise<boolean> {
+    const letter = observers.observe && (await store.get(key))
+    const isChanged = await store[verb](key)
+    if (isChanged && letter !== undefined)
+      observers.observe?.({ kind: verb === 'redrive' ? 'redriven' : 'discarded', ...eventRef(letter) })
+    return isChanged
+  }
+
   return {
     async list(options = {}) {
       refuseUnknownNames(options, ['limit', 'order', 'after', 'group'])
@@ -374,8 +383,8 @@ function deadLettersOf(store: DeadLetterStore): DeadLetters {
       return readGroups(store, { limit: wholeNumber('limit', options.limit ?? 100, 1, 1000) })
     },
     get: async (id, where) => store.get(await checkedKey(id, where)),
-    redrive: async (id, where) => store.redrive(await checkedKey(id, where)),
-    discard: async (id, where) => store.discard(await checkedKey(id, where)),
+    redrive: async (id, where) => change('redrive', await checkedKey(id, where)),
+    discard: async (id, where) => change('discard', await checkedKey(id, where)),
   }
 }
 

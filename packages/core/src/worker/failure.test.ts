@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Failure, FailureHandler } from './failure.ts'
-import { createAttemptLog, notifyFailure } from './failure.ts'
+import { createAttemptLog, createListenerLog, notifyFailure } from './failure.ts'
 
 const delivery = { id: 'evt_1', type: 'a.b', namespace: 'n' } as Delivery
 const error = new Error('handler')
@@ -14,7 +14,8 @@ function notify(failure: Failure, ...listeners: FailureHandler[]) {
   const logger = recordingLogger()
   const parts = { logger, handlerTimeoutMs: 1000, acknowledge: 'immediately' } as const
   const logFailure = createAttemptLog(parts)
-  return { logger, notified: notifyFailure(listeners, failure, event, { ...parts, logFailure }) }
+  const logListener = createListenerLog(parts.logger)
+  return { logger, notified: notifyFailure(listeners, failure, event, { ...parts, logFailure, logListener }) }
 }
 
 afterEach(() => {
@@ -74,13 +75,26 @@ it('logs a listener that fails, notifies the others, and returns false', async (
   )
   expect(await notified).toBe(false)
   expect(other).toHaveBeenCalledTimes(1)
-  expect(logger.lines).toEqual(
-    Array(2).fill({
+  // Both failed alike: one line a minute.
+  expect(logger.lines).toEqual([
+    {
       level: 'error',
       fields: { err, event: 'evt_1' },
       message: 'An onError or onDeadLetter handler failed.',
-    }),
-  )
+    },
+  ])
+})
+
+it('logs a listener that fails for a thousand events once', async () => {
+  const logger = recordingLogger()
+  const parts = { handlerTimeoutMs: 1000, logFailure: () => {}, logListener: createListenerLog(logger) }
+  const listener = () => {
+    throw new Error('the error tracker is down')
+  }
+  for (let i = 0; i < 1000; i++) await notifyFailure([listener], dead, event, parts)
+  expect(logger.lines).toMatchObject([
+    { level: 'error', fields: { event: 'evt_1' }, message: 'An onError or onDeadLetter handler failed.' },
+  ])
 })
 
 it('does not wait forever for a listener', async () => {

@@ -25,9 +25,10 @@ export type FailureHandler<Event = WebhookEvent> = (
 ) => MaybePromise<unknown>
 
 export interface NotifyParts {
-  readonly logger: Logger
   readonly handlerTimeoutMs: number
   readonly logFailure: (failure: Failure) => void
+  /** Logs what an `onError` or `onDeadLetter` handler threw. */
+  readonly logListener: (err: unknown, event: string) => void
 }
 
 /** Parts from which {@link createAttemptLog} creates `logFailure`. */
@@ -46,7 +47,7 @@ export async function notifyFailure(
   listeners: readonly FailureHandler[],
   failure: Failure,
   event: WebhookEvent | undefined,
-  { logger, handlerTimeoutMs, logFailure }: NotifyParts,
+  { handlerTimeoutMs, logFailure, logListener }: NotifyParts,
 ): Promise<boolean> {
   if (listeners.length === 0) logFailure(failure)
   let notified = listeners.length > 0
@@ -60,7 +61,7 @@ export async function notifyFailure(
         })
     } catch (err) {
       notified = false
-      logger.error({ err, event: failure.delivery.id }, 'An onError or onDeadLetter handler failed.')
+      logListener(err, failure.delivery.id)
     }
   }
   return notified
@@ -97,9 +98,22 @@ export function createAttemptLog({ logger, acknowledge, inbox }: LogParts): (fai
     }
     const next = retryInMs === undefined ? NOT_HERE : `the next is in ${retryInMs} ms.`
     const text = `Attempt ${attempt} at event ${event} (${type}) failed; ${next}`
-    const error = `${describeError(err).split(':', 1)}`
+    const error = nameOf(err)
     report(error, { text, fields: { ...fields, error } })
   }
+}
+
+/** Logs failures of listeners by the name of their error: where an error tracker is down, each attempt has one. */
+export function createListenerLog(logger: Logger): NotifyParts['logListener'] {
+  const report = onceAMinute<{ readonly err: unknown; readonly event: string }>(
+    (fields, more) => logger.error(fields, `An onError or onDeadLetter handler failed${more}.`),
+    MOST_NAMES,
+  )
+  return (err, event) => report(nameOf(err), { err, event })
+}
+
+function nameOf(err: unknown): string {
+  return `${describeError(err).split(':', 1)}`
 }
 
 interface DeadLine {
@@ -115,7 +129,7 @@ function createDeadLetterLog(logger: Logger): (line: DeadLine) => void {
     logger.error(fields, count === 1 ? text : more)
   }, MOST_NAMES)
   return line => {
-    const name = `${line.fields.type}, ${describeError(line.fields.err).split(':', 1)}`
+    const name = `${line.fields.type}, ${nameOf(line.fields.err)}`
     const key = seen.size < MOST_NAMES || seen.has(name) ? name : ''
     const now = performance.now()
     const last = seen.get(key)

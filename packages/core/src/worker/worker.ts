@@ -15,7 +15,13 @@ import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { AsyncContext, Timeout, Timeouts } from '../platform/platform.ts'
-import { createAttemptLog, type LogParts, type NotifyParts, notifyFailure } from './failure.ts'
+import {
+  createAttemptLog,
+  createListenerLog,
+  type LogParts,
+  type NotifyParts,
+  notifyFailure,
+} from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { createReturnedLog } from './returned-value.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
@@ -109,7 +115,11 @@ class Worker {
   constructor(parts: WorkerParts) {
     const { logger, handlerTimeoutMs } = parts
     this.#parts = parts
-    this.#notify = { logger, handlerTimeoutMs, logFailure: createAttemptLog(parts) }
+    this.#notify = {
+      handlerTimeoutMs,
+      logFailure: createAttemptLog(parts),
+      logListener: createListenerLog(logger),
+    }
     this.#timeouts = platform.createTimeouts(parts.handlerTimeoutMs)
     this.#logUnhandled = createUnhandledLog(parts)
     this.#logReturned = createReturnedLog(logger)

@@ -1,18 +1,25 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { recordingLogger } from '../../../../../test/support/receiving.ts'
 import { describeError, NonRetryableError } from '../../errors/errors.ts'
+import type { Observation } from '../../observe/observation.ts'
 import type { Delivery } from '../delivery.ts'
 import { DeadLetterList } from './dead-letter-list.ts'
 
 const delivery = (key: string) =>
   ({ key, namespace: 'n', id: `id-${key}`, type: 'a.b', body: new Uint8Array(1), receivedAt: 1 }) as Delivery
-const logger = recordingLogger()
+/** Where a list reports what it drops. */
+function reporting() {
+  const logger = recordingLogger()
+  const seen: Observation[] = []
+  return { logger, seen, observe: (one: Observation) => void seen.push(one) }
+}
+const nowhere = reporting()
 const about = { attempts: 3, error: new Error('why'), failedAt: 9 }
 
 it('keeps a letter with its delivery', () => {
   const list = new DeadLetterList()
   const one = delivery('k')
-  list.put(one, about, logger)
+  list.put(one, about, nowhere)
   expect(list.get('k')).toEqual({
     key: 'k',
     namespace: 'n',
@@ -34,7 +41,7 @@ it('keeps a letter with its delivery', () => {
 
 it('lists the newest first, and treats a repeated letter as new', () => {
   const list = new DeadLetterList()
-  for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about, logger)
+  for (const key of ['a', 'b', 'c', 'a']) list.put(delivery(key), about, nowhere)
   expect(list.list().map(letter => letter.key)).toEqual(['a', 'c', 'b'])
   expect(list.list({ limit: 2 }).map(letter => letter.key)).toEqual(['a', 'c'])
   expect(list.list({ order: 'oldest' }).map(letter => letter.key)).toEqual(['b', 'c', 'a'])
@@ -44,10 +51,10 @@ it.each(['newest', 'oldest'] as const)(
   'pages through letters while others come and go, the %s first',
   order => {
     const list = new DeadLetterList()
-    for (const key of ['a', 'b', 'c', 'd', 'e']) list.put(delivery(key), about, logger)
+    for (const key of ['a', 'b', 'c', 'd', 'e']) list.put(delivery(key), about, nowhere)
     const [, second] = list.list({ limit: 2, order })
     list.remove(second?.key ?? '')
-    list.put(delivery('f'), about, logger)
+    list.put(delivery('f'), about, nowhere)
     const rest = list.list({ order, after: second?.cursor ?? '' }).map(letter => letter.key)
     expect(rest).toEqual(order === 'newest' ? ['c', 'b', 'a'] : ['c', 'd', 'e', 'f'])
   },
@@ -57,24 +64,45 @@ it.each(['', 'x', '-1', '1e3'])('refuses an invalid cursor: %j', after => {
   expect(() => new DeadLetterList().list({ after })).toThrow("Option 'after'")
 })
 
-it('keeps the newest thousand', () => {
+it('keeps the newest thousand, and tells of five thousand in two lines', () => {
+  vi.useFakeTimers()
   const list = new DeadLetterList()
-  for (let i = 0; i < 1001; i++) list.put(delivery(`k${i}`), about, logger)
+  const { logger, seen, observe } = reporting()
+  for (let i = 0; i < 5000; i++) list.put(delivery(`k${i}`), about, { logger, observe })
   expect([list.size, list.bytes]).toEqual([1000, 1000])
-  expect(list.get('k0')).toBeUndefined()
-  expect(list.get('k1')).toBeDefined()
-  expect(logger.lines).toMatchObject([
-    { level: 'warn', fields: { code: 'dead_letter_dropped', event: 'id-k0', type: 'a.b', namespace: 'n' } },
+  expect(list.get('k3999')).toBeUndefined()
+  expect(list.get('k4000')).toBeDefined()
+  vi.advanceTimersByTime(60_000)
+  const why = '1000 newer ones are kept. Save dead letters in onDeadLetter, or use a durable inbox.'
+  expect(logger.lines).toEqual([
+    {
+      level: 'warn',
+      fields: { code: 'dead_letter_dropped', event: 'id-k0', type: 'a.b', namespace: 'n' },
+      message: `The dead letter of event id-k0 (a.b) was dropped: ${why}`,
+    },
+    {
+      level: 'warn',
+      fields: { code: 'dead_letter_dropped', event: 'id-k3999', type: 'a.b', namespace: 'n' },
+      message: `The dead letter of event id-k3999 (a.b) was dropped (and 3998 more since the last report): ${why}`,
+    },
   ])
+  expect(seen).toHaveLength(4000)
+  expect(new Set(seen.map(one => JSON.stringify(one)))).toEqual(
+    new Set([JSON.stringify({ kind: 'dropped', cause: 'capacity', dead: 1, waiting: 0 })]),
+  )
+})
+
+afterEach(() => {
+  vi.useRealTimers()
 })
 
 it('drops the oldest until the rest is small enough, except that of a key', () => {
   const list = new DeadLetterList()
-  const dropping = recordingLogger()
+  const dropping = reporting()
   for (const key of ['a', 'b', 'c', 'd']) list.put(delivery(key), about, dropping)
   list.drop(2, 'why', dropping, 'a')
   expect(list.list({ order: 'oldest' }).map(({ key }) => key)).toEqual(['a', 'c', 'd'])
-  expect(dropping.lines.map(({ message }) => message)).toEqual([
+  expect(dropping.logger.lines.map(({ message }) => message)).toEqual([
     'The dead letter of event id-b (a.b) was dropped: why. Save dead letters in onDeadLetter, or use a durable inbox.',
   ])
   for (const key of ['a', 'c', 'd', 'd']) list.remove(key)
@@ -105,7 +133,7 @@ it.each([
 it('ends a page before its bodies exceed 4 MiB, and lists the rest on the next ones', () => {
   const list = new DeadLetterList()
   for (let i = 0; i < 5; i++) {
-    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(2_000_000) }, about, logger)
+    list.put({ ...delivery(`${i}`), id: `evt_${i}`, body: new Uint8Array(2_000_000) }, about, nowhere)
   }
   const pages: string[][] = []
   let after: string | undefined

@@ -1,8 +1,8 @@
 import { ConfigurationError, describeError, stackOf } from '../../errors/errors.ts'
 import { copyBody } from '../../lib/copy-body.ts'
-import type { Logger } from '../../observe/logger.ts'
+import { onceAMinute } from '../../lib/once-a-minute.ts'
 import type { Delivery } from '../delivery.ts'
-import type { DeadLetter, GroupOptions, LetterGroups, ListOptions } from '../inbox.ts'
+import type { DeadLetter, GroupOptions, LetterGroups, ListOptions, ProcessingPolicy } from '../inbox.ts'
 import { GroupCount, letterGroup } from '../letter-group.ts'
 
 interface Kept {
@@ -11,12 +11,22 @@ interface Kept {
   readonly stack: string | undefined
 }
 
+/** Where dropped letters are reported. */
+type Reporting = Pick<ProcessingPolicy, 'logger' | 'observe'>
+
 const MAX_KEPT = 1000
 const MAX_PAGE_BYTES = 4_194_304
 
 /** The newest dead letters of one process, each with its delivery for a redrive. */
 export class DeadLetterList {
   readonly #kept = new Map<string, Kept>()
+  readonly #reportDrop = onceAMinute<{ letter: DeadLetter; reporting: Reporting }>(
+    ({ letter: { id, type, namespace }, reporting }, more, _, why) =>
+      reporting.logger.warn(
+        { code: 'dead_letter_dropped', event: id, type, namespace },
+        `The dead letter of event ${id} (${type}) was dropped${more}: ${why}. Save dead letters in onDeadLetter, or use a durable inbox.`,
+      ),
+  )
   #next = 0
   /** Total size of all bodies. */
   bytes = 0
@@ -28,7 +38,7 @@ export class DeadLetterList {
   put(
     delivery: Delivery,
     failure: { attempts: number; error: unknown; failedAt: number },
-    logger: Logger,
+    reporting: Reporting,
   ): void {
     const { key, namespace, id, type, body, receivedAt, trace } = delivery
     const { attempts, error, failedAt } = failure
@@ -43,20 +53,20 @@ export class DeadLetterList {
     this.#kept.set(key, { letter, delivery, stack: stackOf(error) })
     this.bytes += body.length
     if (this.#kept.size > MAX_KEPT)
-      this.drop(Number.POSITIVE_INFINITY, `${MAX_KEPT} newer ones are kept`, logger)
+      this.drop(Number.POSITIVE_INFINITY, `${MAX_KEPT} newer ones are kept`, reporting)
   }
 
   /** Drops the oldest letters, except that of `key`, until count and size are within bounds. */
-  drop(maxBytes: number, why: string, logger: Logger, key = ''): void {
+  drop(maxBytes: number, why: string, reporting: Reporting, key = ''): void {
     const most = maxBytes + (this.#kept.get(key)?.letter.body.length ?? 0)
+    let dropped = 0
     for (const [oldest, { letter }] of this.#kept) {
-      if (this.#kept.size <= MAX_KEPT && this.bytes <= most) return
-      if (oldest !== key && this.remove(oldest))
-        logger.warn(
-          { code: 'dead_letter_dropped', event: letter.id, type: letter.type, namespace: letter.namespace },
-          `The dead letter of event ${letter.id} (${letter.type}) was dropped: ${why}. Save dead letters in onDeadLetter, or use a durable inbox.`,
-        )
+      if (this.#kept.size <= MAX_KEPT && this.bytes <= most) break
+      if (oldest === key || !this.remove(oldest)) continue
+      dropped++
+      this.#reportDrop(why, { letter, reporting })
     }
+    if (dropped > 0) reporting.observe({ kind: 'dropped', cause: 'capacity', dead: dropped, waiting: 0 })
   }
 
   /** Returns one page: at most `limit` letters and 4 MiB of bodies, but at least one letter. */

@@ -119,8 +119,8 @@ describe('the drain', () => {
     expect(onDeadLetter).not.toHaveBeenCalled()
   })
 
-  it('logs unhandled events, all of them in a field and the first in the message', async () => {
-    const { receiver, send, logger } = watch({ concurrency: 1 })
+  it('logs and observes unhandled events, all of them in a field and the first in the message', async () => {
+    const { receiver, send, logger, seen } = watch({ concurrency: 1 })
     receiver.on('*', () => new Promise<void>(() => {}))
     const ids = Array.from({ length: 23 }, (_, at) => `evt_${at}`)
     for (const id of ids) await send({ id })
@@ -128,6 +128,7 @@ describe('the drain', () => {
     const closed = receiver.close({ timeout: '1s' })
     await advance(1000)
     expect(await closed).toEqual({ lost: 23 })
+    expect(of(seen, 'dropped')).toEqual([{ kind: 'dropped', cause: 'shutdown', dead: 0, waiting: 23 }])
     const named = ids.slice(0, 20).join(', ')
     expect(logger.lines).toMatchObject([
       { level: 'info', fields: { code: 'drain_begins', pending: 22, active: 1 } },

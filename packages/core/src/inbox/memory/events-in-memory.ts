@@ -3,6 +3,7 @@ import { createScheduler } from '#scheduler'
 import { type AckhookError, NonRetryableError } from '../../errors/errors.ts'
 import { settlesWithin } from '../../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
+import { onceAMinute } from '../../lib/once-a-minute.ts'
 import { WORKERS } from '../../platform/platform.ts'
 import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
 import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
@@ -72,6 +73,9 @@ export class EventsInMemory {
   readonly stopWatchingExit: () => void
   /** Total weight of the entries. */
   #weight = 0
+  readonly #reportUnapplied = onceAMinute((fields: object, more) =>
+    this.#policy.logger.error(fields, `An attempt's result could not be applied${more}.`),
+  )
   #sequence = 0
   /** Set by the drain if retries are the inbox's, not the sender's. The worker reads it when an attempt ends. */
   readonly #limit: { lastStartAt: number | undefined } = { lastStartAt: undefined }
@@ -140,11 +144,12 @@ export class EventsInMemory {
 
   /** Why there is no room for an event. Drops the oldest dead letters, which were reported, if that makes room. */
   #makeRoom({ key, type }: Delivery, weight: number): AcceptResult | undefined {
-    const { capacity, capacityBytes = Number.POSITIVE_INFINITY, acknowledge, logger } = this.#policy
+    const { capacity, capacityBytes = Number.POSITIVE_INFINITY, acknowledge } = this.#policy
     if (this.#entries.size >= capacity) return ACCEPT_RESULTS.full
     const left = capacityBytes - this.#weight - weight
     if (left < 0) return FULL_OF_BYTES
-    if (left < this.#deadLetters.bytes) this.#deadLetters.drop(left, 'capacityBytes is reached', logger, key)
+    if (left < this.#deadLetters.bytes)
+      this.#deadLetters.drop(left, 'capacityBytes is reached', this.#policy, key)
     const isPaused = this.#pauses.isAny && acknowledge === 'after-processing' && this.#pauses.covers(type)
     return isPaused ? PAUSED : undefined
   }
@@ -271,8 +276,7 @@ export class EventsInMemory {
     try {
       this.#apply(result, entry)
     } catch (err) {
-      const { logger } = this.#policy
-      logger.error({ err, event: entry.delivery.id }, "An attempt's result could not be applied.")
+      this.#reportUnapplied('', { err, event: entry.delivery.id })
     }
   }
 
@@ -380,8 +384,7 @@ export class EventsInMemory {
   }
 
   #keepDeadLetter(delivery: Delivery, attempts: number, error: unknown): void {
-    const { clock, logger } = this.#policy
-    this.#deadLetters.put(delivery, { attempts, error, failedAt: clock() }, logger)
+    this.#deadLetters.put(delivery, { attempts, error, failedAt: this.#policy.clock() }, this.#policy)
   }
 
   /** Ends an entry that another process now owns: that process has acknowledged it, so nothing may run here any more. */
@@ -468,10 +471,7 @@ export class EventsInMemory {
     const lost = [...this.#lost, ...cut.map(({ delivery }) => delivery.id)]
     for (const entry of cut) this.#cut.add(entry)
     if (lost.length > 0)
-      this.#policy.logger.error(
-        { code: 'events_lost', events: lost },
-        `The drain ended before these events were handled: ${namesOf(lost)}.`,
-      )
+      this.#tellLoss(lost, lost.length, `The drain ended before these events were handled: ${namesOf(lost)}.`)
     this.stopWatchingExit()
     await Promise.all(left.map(entry => this.#withdraw(entry, ABORT.drained())))
     await this.#idleWithin(LAST_RECORDS_MS)
@@ -509,10 +509,17 @@ export class EventsInMemory {
     )
     if (held.length === 0) return
     const lost = held.map(({ delivery }) => delivery.id)
-    this.#policy.logger.error(
-      { code: 'events_lost', events: lost.slice(0, MOST_NAMED) },
+    this.#tellLoss(
+      lost.slice(0, MOST_NAMED),
+      lost.length,
       `The process exits with ${lost.length} acknowledged events in memory: ${namesOf(lost)}. Call close() first, or use a durable inbox.`,
     )
+  }
+
+  #tellLoss(events: readonly string[], waiting: number, message: string): void {
+    const { observe, logger } = this.#policy
+    observe({ kind: 'dropped', cause: 'shutdown', dead: 0, waiting })
+    logger.error({ code: 'events_lost', events }, message)
   }
 
   /** The unfinished event with this key. */

@@ -56,9 +56,13 @@ describe('dead letters', () => {
     await settle()
     expect(handler.mock.lastCall).toEqual(['b'])
     expect(of(seen, 'completed')).toMatchObject([{ id: 'b', attempt: 1 }])
+    expect(of(seen, 'redriven')).toEqual([
+      { kind: 'redriven', id: 'b', type: 'conversation.resolved', namespace: '' },
+    ])
     expect((await letters.list()).map(letter => letter.id)).toEqual(['c', 'a'])
     expect(await letters.redrive('b')).toBe(false)
     expect(await letters.redrive('a', { namespace: 'other' })).toBe(false)
+    expect(of(seen, 'redriven')).toHaveLength(1)
     expect(await receiver.stats()).toMatchObject({ dead: 2 })
   })
 

@@ -69,6 +69,19 @@ export class PushConsumer {
     this.#parts.policy.logger.warn({ event: id }, message)
   })
 
+  readonly #dropped = onceAMinute(({ id, err }: { readonly id: string; readonly err: unknown }, more) => {
+    const message = `Event ${id} is dropped after its last attempt${more}: give the inbox a dead-letter queue, or save the event in onDeadLetter.`
+    this.#parts.policy.logger.error({ code: 'dead_letter_dropped', event: id, err }, message)
+  })
+  readonly #unread = onceAMinute((id: string, more, _, cause) => {
+    const { engine, policy } = this.#parts
+    const fate = engine.keepDead === undefined ? 'It is removed' : 'It is dead-lettered unchanged'
+    policy.logger.error(
+      { code: 'message_unreadable', message: id },
+      `Message ${id} in ${engine.location} cannot be read${more}: ${cause}. ${fate}.`,
+    )
+  })
+
   constructor(parts: PushConsumerParts) {
     this.#parts = parts
   }
@@ -268,7 +281,7 @@ export class PushConsumer {
   ): PushOutcome | Promise<PushOutcome> {
     const { engine, policy } = this.#parts
     if (engine.keepDead === undefined) {
-      if (!notified) this.#logDropped(delivery.id, error)
+      if (!notified) this.#reportDropped(delivery.id, error)
       return DONE
     }
     const death = {
@@ -288,16 +301,12 @@ export class PushConsumer {
     store: GuardedStore,
     why: 'later_version' | undefined,
   ): Promise<PushOutcome> {
-    const { engine, policy } = this.#parts
+    const { engine } = this.#parts
     if (why === 'later_version' && (await this.#mayGoBack(id, store)))
       return { outcome: 'later', delayMs: UNAVAILABLE_MS }
     const cause =
       why === undefined ? 'another producer sent it, or it is damaged' : 'a later release wrote it'
-    const fate = engine.keepDead === undefined ? 'It is removed' : 'It is dead-lettered unchanged'
-    policy.logger.error(
-      { code: 'message_unreadable', message: id },
-      `Message ${id} in ${engine.location} cannot be read: ${cause}. ${fate}.`,
-    )
+    this.#unread(cause, id)
     return engine.keepDead === undefined ? DONE : this.#keepDead(body, id)
   }
 
@@ -338,9 +347,9 @@ export class PushConsumer {
     }
   }
 
-  #logDropped(id: string, err: unknown): void {
-    const message = `Event ${id} is dropped after its last attempt: give the inbox a dead-letter queue, or save the event in onDeadLetter.`
-    this.#parts.policy.logger.error({ code: 'dead_letter_dropped', event: id, err }, message)
+  #reportDropped(id: string, err: unknown): void {
+    this.#parts.policy.observe({ kind: 'dropped', cause: 'no_dead_letters', dead: 1, waiting: 0 })
+    this.#dropped('', { id, err })
   }
 }
 

@@ -180,16 +180,21 @@ describe('an event', () => {
     expect(attempts).toEqual([1, 1])
   })
 
-  it('that is dropped without an onDeadLetter handler is logged', async () => {
-    const { send, consume, handler, logger } = setup(
+  it('that is dropped without an onDeadLetter handler is observed, and many are logged once', async () => {
+    const { send, consume, handler, logger, seen } = setup(
       { keepDead: undefined as never },
       {},
       { retry: { attempts: 1 } },
     )
-    handler.mockRejectedValueOnce(new Error('no'))
-    await send()
-    expect(await consume(0)).toEqual({ outcome: 'done' })
-    expect(logger.lines.map(({ fields }) => fields['code'])).toContain('dead_letter_dropped')
+    handler.mockRejectedValue(new Error('no'))
+    for (let i = 0; i < 20; i++) {
+      await send({ id: `evt_${i}` })
+      expect(await consume(i)).toEqual({ outcome: 'done' })
+    }
+    const codes = logger.lines.map(({ fields }) => fields['code'])
+    expect(codes.filter(code => code === 'dead_letter_dropped')).toHaveLength(1)
+    const dropped = { kind: 'dropped', cause: 'no_dead_letters', dead: 1, waiting: 0 }
+    expect(seen.filter(({ kind }) => kind === 'dropped')).toEqual(new Array(20).fill(dropped))
   })
 })
 
