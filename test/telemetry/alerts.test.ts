@@ -5,6 +5,7 @@ import { FAULTS, type Fault } from './faults.ts'
 import {
   ACKNOWLEDGED,
   COUNTERS,
+  HANDLED,
   HEALTHY,
   incidents,
   ofTarget,
@@ -33,14 +34,17 @@ describe('an alert', () => {
   })
 })
 
-it('there are twenty-one faults, of which seventeen are told within two minutes', () => {
-  expect(FAULTS).toHaveLength(21)
-  expect(FAULTS.filter(({ withinS = Number.POSITIVE_INFINITY }) => withinS <= 120)).toHaveLength(17)
+it('there are twenty-six faults, of which twenty are told within two minutes', () => {
+  expect(FAULTS).toHaveLength(26)
+  expect(FAULTS.filter(({ withinS = Number.POSITIVE_INFINITY }) => withinS <= 120)).toHaveLength(20)
 })
 
 it.each([
   ['redis_evicts', ['AckhookNotice']],
-  ['handling_paused', ['AckhookNotice']],
+  // AckhookPaused tells of a pause that lasts.
+  ['handling_paused', []],
+  // No event is affected.
+  ['activity_dropped', []],
   // Somebody has ended a pause: nothing is to be done.
   ['handling_resumed', []],
 ])('a new process that reports %s before its first scrape fires %j', (code, fires) => {
@@ -79,11 +83,12 @@ function seriesOf(fault: Fault): SeriesByName {
 }
 
 function processOf(fault: Fault, isFirst: boolean): Record<string, Samples> {
-  const { perMinute, counters = {}, once = {}, gauges = {}, processes } = fault
+  const { perMinute, counters = {}, totals = {}, once = {}, gauges = {}, processes } = fault
   const normal: Record<string, number> = {
     [VERIFIED]: perMinute,
     [ACKNOWLEDGED]: perMinute,
     [QUICKLY_ACKNOWLEDGED]: perMinute,
+    [HANDLED]: perMinute,
   }
   const sample = (valueAt: (seconds: number) => number | undefined, isUp = false): Samples =>
     Array.from({ length: BEFORE + DURING }, (_, step) => {
@@ -92,7 +97,7 @@ function processOf(fault: Fault, isFirst: boolean): Record<string, Samples> {
       return isUp && processes === 'hang' ? 0 : undefined
     })
   const series: Record<string, Samples> = {}
-  for (const name of COUNTERS) {
+  for (const name of [...COUNTERS, HANDLED]) {
     const [before = 0, during = before] = [normal[name], counters[name]]
     series[name] = sample(seconds => {
       const grown = before * Math.min(0, seconds) + during * Math.max(0, seconds)
@@ -100,6 +105,8 @@ function processOf(fault: Fault, isFirst: boolean): Record<string, Samples> {
       return Math.floor((before * BEFORE * STEP_S + grown) / 60 / 2) + sudden
     })
   }
+  for (const [name, total] of Object.entries(totals))
+    series[name] = sample(seconds => (seconds > 0 ? Math.floor(total(seconds) / 2) || undefined : undefined))
   for (const [name, healthy] of Object.entries(HEALTHY)) {
     const during = gauges[name]
     series[name] = sample(

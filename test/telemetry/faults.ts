@@ -1,5 +1,8 @@
 import {
   ACKNOWLEDGED,
+  drops,
+  FAILED,
+  HANDLED,
   incidents,
   QUICKLY_ACKNOWLEDGED,
   refusals,
@@ -16,6 +19,8 @@ export interface Fault {
   readonly counters?: Values<number>
   /** Growth of counters in the moment in which the fault happens, in one process. */
   readonly once?: Values<number>
+  /** Total of counters since the fault, of both processes together, that do not exist before they grow. */
+  readonly totals?: Values<(seconds: number) => number>
   /** Gauges of both processes, by the seconds since the fault. `undefined`: not exported. */
   readonly gauges?: Values<(seconds: number) => number | undefined>
   /** `gone`: Prometheus does not find the processes. `hang`: its scrapes fail. */
@@ -45,7 +50,51 @@ const NO_DEPTH = {
   ackhook_postgres_dead_rows: unknown,
 }
 
+/** Attempts of events that all fail, at a constant rate, with the retries of the memory inbox. */
+function failures(perMinute: number): (seconds: number) => number {
+  const after = [0, 0.75, 3.75, 15.75, 63.75]
+  return seconds =>
+    Math.floor(after.reduce((sum, delay) => sum + (Math.max(0, seconds - delay) * perMinute) / 60, 0))
+}
+
 export const FAULTS: readonly Fault[] = [
+  {
+    name: 'every handler fails, at five deliveries a second',
+    perMinute: BUSY,
+    counters: { [HANDLED]: 0 },
+    totals: { [FAILED]: failures(BUSY) },
+    fires: { AckhookHandlersFail: 75 },
+    withinS: TWO_MINUTES,
+  },
+  {
+    name: 'every handler fails, at five deliveries a minute',
+    perMinute: QUIET,
+    counters: { [HANDLED]: 0 },
+    totals: { [FAILED]: failures(QUIET) },
+    fires: { AckhookHandlersFail: 75 },
+    withinS: TWO_MINUTES,
+  },
+  {
+    name: 'three attempts in ten fail',
+    perMinute: BUSY,
+    counters: { [HANDLED]: 0.7 * BUSY },
+    totals: { [FAILED]: seconds => Math.floor((0.3 * BUSY * seconds) / 60) },
+    fires: {},
+  },
+  {
+    name: 'memory has lost acknowledged events',
+    perMinute: QUIET,
+    once: { [drops('shutdown')]: 3 },
+    fires: { AckhookEventsDropped: 15 },
+    withinS: TWO_MINUTES,
+  },
+  {
+    name: 'a pause is forgotten, ten minutes ago',
+    perMinute: QUIET,
+    gauges: { ackhook_paused: seconds => 600 + seconds, ackhook_pending: seconds => 50 + seconds / 12 },
+    fires: { AckhookPaused: 315 },
+    withinS: A_QUARTER_HOUR,
+  },
   {
     name: 'the server of the inbox is down',
     perMinute: BUSY,
@@ -55,7 +104,7 @@ export const FAULTS: readonly Fault[] = [
       [incidents('store_down')]: BUSY,
     },
     gauges: { ...NO_DEPTH, ackhook_inbox_up: () => 0 },
-    fires: { AckhookDeliveriesRefusedForOurFault: 15, AckhookInboxDown: 75, AckhookStoreFailing: 15 },
+    fires: { AckhookDeliveriesRefusedForOurFault: 105, AckhookInboxDown: 75, AckhookStoreFailing: 105 },
     withinS: TWO_MINUTES,
   },
   {
@@ -63,12 +112,13 @@ export const FAULTS: readonly Fault[] = [
     perMinute: BUSY,
     counters: { ...REFUSED_AFTER_THE_SIGNATURE, [refusals('capacity_exceeded')]: BUSY },
     gauges: { ackhook_pending: () => 9999, ackhook_oldest_untried: seconds => seconds + 30 },
-    fires: { AckhookBacklog: 75, AckhookDeliveriesRefusedForOurFault: 15, AckhookQueueFilling: 45 },
+    fires: { AckhookBacklog: 75, AckhookDeliveriesRefusedForOurFault: 105, AckhookQueueFilling: 45 },
     withinS: TWO_MINUTES,
   },
   {
     name: 'the workers are stuck',
     perMinute: BUSY,
+    counters: { [HANDLED]: 0 },
     gauges: {
       ackhook_pending: seconds => (seconds * BUSY) / 60,
       ackhook_oldest_pending: seconds => seconds,
@@ -88,7 +138,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'acknowledgements take longer than the sender waits',
     perMinute: BUSY,
     counters: { [QUICKLY_ACKNOWLEDGED]: 0 },
-    fires: { AckhookAcknowledgementSlow: 15 },
+    fires: { AckhookAcknowledgementSlow: 105 },
     withinS: TWO_MINUTES,
   },
   {
@@ -102,7 +152,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'the store is slow',
     perMinute: BUSY,
     counters: { [incidents('store_slow')]: BUSY },
-    fires: { AckhookStoreFailing: 15 },
+    fires: { AckhookStoreFailing: 105 },
     withinS: TWO_MINUTES,
   },
   {

@@ -9,6 +9,8 @@ const REFUSALS: Values<number> = {
   signature_malformed: 401,
   signature_mismatch: 401,
   timestamp_too_old: 401,
+  timestamp_malformed: 401,
+  secret_unknown: 401,
   body_too_large: 413,
   event_invalid: 422,
   capacity_exceeded: 503,
@@ -24,12 +26,18 @@ const INCIDENTS = [
   'redis_evicts',
   'handlers_differ',
   'postgres_snapshot_held',
+  'activity_dropped',
 ]
+const CAUSES = ['retention', 'erasure', 'capacity', 'no_dead_letters', 'shutdown']
 const TYPE = 'messaging_destination_name="conversation.resolved"'
 
 export const VERIFIED = 'ackhook_verified_total'
 export const ACKNOWLEDGED: string = `ackhook_acknowledgement_duration_count{${TYPE}}`
 export const QUICKLY_ACKNOWLEDGED: string = `ackhook_acknowledgement_duration_bucket{${TYPE},le="1"}`
+
+/** Attempts that succeeded, and that failed. */
+export const HANDLED: string = `messaging_process_duration_count{${TYPE}}`
+export const FAILED: string = `messaging_process_duration_count{${TYPE},error_type="Error"}`
 
 export function refusals(code: string): string {
   return `ackhook_rejections_total{error_type="${code}",http_response_status_code="${REFUSALS[code]}"}`
@@ -39,6 +47,10 @@ export function incidents(code: string): string {
   return `ackhook_incidents_total{ackhook_incident="${code}"}`
 }
 
+export function drops(cause: string): string {
+  return `ackhook_dropped_total{ackhook_cause="${cause}"}`
+}
+
 /** Every counter of a process, which begins at zero. */
 export const COUNTERS: readonly string[] = [
   VERIFIED,
@@ -46,6 +58,7 @@ export const COUNTERS: readonly string[] = [
   QUICKLY_ACKNOWLEDGED,
   ...Object.keys(REFUSALS).map(refusals),
   ...INCIDENTS.map(incidents),
+  ...CAUSES.map(drops),
 ]
 
 /** Gauges of a process in good health. */
@@ -60,13 +73,14 @@ export const HEALTHY: Values<number> = {
   ackhook_capacity: 10_000,
   ackhook_last_delivery_age: 6,
   ackhook_silent: 0,
+  ackhook_paused: 0,
   ackhook_postgres_oldest_snapshot: 1,
   ackhook_postgres_dead_rows: 9000,
 }
 
 /** Adds the labels of a target to the series of a process. */
-export function ofTarget(instance: string, series: Values<Samples>): SeriesByName {
-  const labels = `job="webhooks",instance="${instance}"`
+export function ofTarget(instance: string, series: Values<Samples>, job = 'webhooks'): SeriesByName {
+  const labels = `job="${job}",instance="${instance}"`
   return Object.fromEntries(
     Object.entries(series).map(([name, samples]) => [
       name.includes('{') ? name.replace('{', `{${labels},`) : `${name}{${labels}}`,

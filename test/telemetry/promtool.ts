@@ -40,23 +40,62 @@ export function allFirings(series: SeriesByName): readonly string[] {
   return evaluate(series, ever, [last]).get(last) ?? []
 }
 
+/** An alert that fires, with the label that tells its cause, type or error, and since when and until when. */
+export interface Firing {
+  readonly job: string
+  readonly name: string
+  /** Seconds since the begin of the samples. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Returns what fires, looking every so many steps. What is over and fires again counts twice. */
+export function firings(series: SeriesByName, stepS = STEP_S): readonly Firing[] {
+  const count = Math.max(...Object.values(series).map(samples => samples.length))
+  const steps = Array.from({ length: count }, (_, step) => step)
+  const about = ABOUT.map(label => `"${label}"`).join(',')
+  const expr = `label_join(ALERTS{alertstate="firing"}, "about", "", ${about})`
+  const found = evaluate(series, `group by (alertname, job, about) (${expr})`, steps, stepS)
+  const open = new Map<string, { from: number; to: number }>()
+  const all: Firing[] = []
+  const end = (name: string): void => {
+    const [job = '', alert = ''] = name.split('\n')
+    all.push({ job, name: alert, ...open.get(name)! })
+    open.delete(name)
+  }
+  for (const step of steps) {
+    const now = found.get(step) ?? []
+    for (const name of [...open.keys()]) if (!now.includes(name)) end(name)
+    for (const name of now) open.set(name, { from: open.get(name)?.from ?? step * stepS, to: step * stepS })
+  }
+  for (const name of [...open.keys()]) end(name)
+  return all.sort((one, other) => one.from - other.from || (one.name < other.name ? -1 : 1))
+}
+
+const ABOUT = ['messaging_destination_name', 'ackhook_cause', 'ackhook_incident', 'error_type']
+
 /** promtool can only compare: it is told to expect nothing, and says what it found instead. */
-function evaluate(series: SeriesByName, expr: string, steps: readonly number[]): Map<number, string[]> {
+function evaluate(
+  series: SeriesByName,
+  expr: string,
+  steps: readonly number[],
+  stepS = STEP_S,
+): Map<number, string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'ackhook-alerts-'))
   try {
     const file = join(folder, 'test.json')
     const test = {
-      interval: `${STEP_S}s`,
+      interval: `${stepS}s`,
       input_series: Object.entries(series).map(([name, samples]) => ({
         series: name,
         values: textOf(samples),
       })),
-      promql_expr_test: steps.map(step => ({ expr, eval_time: `${step * STEP_S}s`, exp_samples: [] })),
+      promql_expr_test: steps.map(step => ({ expr, eval_time: `${step * stepS}s`, exp_samples: [] })),
     }
     // JSON is YAML.
     writeFileSync(
       file,
-      JSON.stringify({ rule_files: [RULES], evaluation_interval: `${STEP_S}s`, tests: [test] }),
+      JSON.stringify({ rule_files: [RULES], evaluation_interval: `${stepS}s`, tests: [test] }),
     )
     const { stdout, stderr } = spawnSync(requireProgram('promtool'), ['test', 'rules', file], {
       encoding: 'utf8',
@@ -67,14 +106,21 @@ function evaluate(series: SeriesByName, expr: string, steps: readonly number[]):
       /time: (\S+),\s+exp: ?nil\s+got: ?(.*)/g,
     ))
       found.set(
-        secondsOf(time) / STEP_S,
-        [...got.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name).sort(),
+        secondsOf(time) / stepS,
+        [...got.matchAll(/\{([^}]*)\}/g)].map(([, labels = '']) => nameOf(labels)).sort(),
       )
     if (!/SUCCESS|got:/.test(`${stdout}${stderr}`)) throw new Error(`promtool failed: ${stdout}${stderr}`)
     return found
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+/** An alert's name, with its job and what it is about if that was asked for. */
+function nameOf(labels: string): string {
+  const of = (label: string): string => new RegExp(`\\b${label}="([^"]*)"`).exec(labels)?.[1] ?? ''
+  const name = `${of('alertname')} ${of('about')}`.trim()
+  return of('job') === '' ? name : `${of('job')}\n${name}`
 }
 
 /** Writes runs of equal samples as one. */

@@ -1,4 +1,4 @@
-import { type Inbox, type InboxStats, memoryInbox } from '@ackhook/core'
+import { createReceiver, type Inbox, type InboxStats, memoryInbox } from '@ackhook/core'
 import { afterEach, expect, it, vi } from 'vitest'
 import { setUp } from '../test/telemetry.ts'
 import { opentelemetry } from './opentelemetry.ts'
@@ -56,6 +56,37 @@ it('gauges tell how long PostgreSQL has kept dead rows and how many, if the inbo
   expect(await read()).toEqual([90, 700])
   stats = STATS
   expect(await read()).toEqual([undefined, undefined])
+})
+
+it('a gauge tells for how long handling has been paused, by the clock of the inbox and across restarts', async () => {
+  vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
+  const { telemetry, collect } = setUp()
+  const inbox = memoryInbox()
+  const receiver = createReceiver({ secret: 'a-secret-of-at-least-16-bytes', inbox })
+  await receiver.start()
+  await inbox.handling?.pause('a.b')
+  telemetry.watch(receiver)
+  const read = async () => (await collect())('ackhook.paused').map(({ value }) => value)
+  vi.setSystemTime(1_060_000)
+  await inbox.handling?.pause()
+  vi.setSystemTime(1_120_000)
+  expect(await read()).toEqual([120])
+  await inbox.handling?.resume()
+  expect(await read()).toEqual([0])
+  await receiver.close()
+})
+
+it('a gauge counts the time of a pause from its sight, if the inbox does not know since when', async () => {
+  vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
+  const { telemetry, collect } = setUp()
+  let stats: InboxStats = { ...STATS, paused: true }
+  telemetry.watch({ stats: async () => stats })
+  const read = async () => (await collect())('ackhook.paused').map(({ value }) => value)
+  expect(await read()).toEqual([0])
+  vi.setSystemTime(1_030_000)
+  expect(await read()).toEqual([30])
+  stats = STATS
+  expect(await read()).toEqual([0])
 })
 
 it('gauges of one receiver stay while the inbox of another is down', async () => {

@@ -85,6 +85,13 @@ const CAPACITY = {
   description: 'Maximum number of pending and running events. Beyond it deliveries get 503.',
 }
 
+const PAUSED = {
+  name: 'ackhook.paused',
+  unit: 's',
+  description:
+    'How long the oldest pause of the handling of all types, or of one, has lasted; 0 without one.',
+}
+
 const SILENT = {
   name: 'ackhook.silent',
   unit: '',
@@ -98,9 +105,11 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
   const up = gaugeOf(UP)
   const capacity = gaugeOf(CAPACITY)
   const silent = gaugeOf(SILENT)
+  const paused = gaugeOf(PAUSED)
   const depths = DEPTHS.map(depth => ({ gauge: gaugeOf(depth), read: depth.read }))
-  const all = [up, capacity, silent, ...depths.map(({ gauge }) => gauge)]
+  const all = [up, capacity, silent, paused, ...depths.map(({ gauge }) => gauge)]
   const inspected = inspect(receiver)
+  const pausedFor = createPausedFor(inspected.inbox)
   const reported = new Set<ObservableGauge>()
   const report: BatchObservableCallback = async result => {
     const stats = inspected.state() === 'closed' ? undefined : await readStats(receiver)
@@ -115,6 +124,7 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
     observe(capacity, state === 'closed' ? undefined : inspected.capacity)
     const silence = state === 'closed' ? undefined : inspected.silence?.()
     observe(silent, silence && (silence.isSilent ? 1 : 0))
+    observe(paused, stats && (await pausedFor(stats)))
     for (const { gauge, read } of depths) observe(gauge, stats && read(stats))
   }
   meter.addBatchObservableCallback(report, all)
@@ -136,12 +146,33 @@ function upOf(stats: InboxStats | undefined, state: ReceiverState): 0 | 1 | unde
 
 function inspect(
   receiver: WatchedReceiver,
-): Pick<InspectedReceiver, 'state'> & Partial<Pick<InspectedReceiver, 'capacity' | 'silence'>> {
+): Pick<InspectedReceiver, 'state'> & Partial<Pick<InspectedReceiver, 'capacity' | 'silence' | 'inbox'>> {
   try {
     return inspectReceiver(receiver)
   } catch {
     // An object that passes a receiver's stats on. Its state is unknown.
     return { state: () => 'started' }
+  }
+}
+
+/**
+ * Tells for how many seconds handling has been paused. The inbox knows since when, across restarts; of a pause by the
+ * engine's own means it may not, and then the time counts from when this process saw it.
+ */
+function createPausedFor(
+  inbox: InspectedReceiver['inbox'] | undefined,
+): (stats: InboxStats) => Promise<number> {
+  let seenAt: number | undefined
+  const pauses = async () => (await inbox?.handling?.paused()) ?? []
+  return async ({ paused, pausedTypes }) => {
+    if (paused !== true && pausedTypes === undefined) {
+      seenAt = undefined
+      return 0
+    }
+    seenAt ??= Date.now()
+    const known = await withDeadline(pauses(), { operation: 'paused', ms: DEADLINE_MS }).catch(() => [])
+    const since = Math.min(seenAt, ...known.map(pause => pause.since))
+    return (Date.now() - since) / 1000
   }
 }
 

@@ -46,7 +46,8 @@ async function scrape(): Promise<string> {
 const read = (name: string) => readFileSync(new URL(`../grafana/${name}`, import.meta.url), 'utf8')
 const namesIn = (text: string) =>
   new Set(text.match(/\b(?:ackhook|messaging)_[a-z_]+(?=\{|\[|\)|,| job)/g)?.filter(isNoLabel))
-const isNoLabel = (name: string) => !['messaging_destination_name', 'ackhook_incident'].includes(name)
+const isNoLabel = (name: string) =>
+  !['messaging_destination_name', 'ackhook_incident', 'ackhook_cause'].includes(name)
 
 it('the dashboard and the alerts use only exported metrics and labels, and together every metric', async () => {
   const lines = (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#'))
@@ -77,9 +78,35 @@ it('each alert has an expression, a severity, a summary and a unique name', () =
   const rules = read('alerts.yaml').split('- alert: ').slice(1)
   expect(rules.length).toBeGreaterThan(5)
   for (const rule of rules)
-    expect(rule).toMatch(/^Ackhook\w+\n(?: +#.+\n)? +expr: .+\n[\s\S]*severity: \w+\n[\s\S]*summary: .+/)
+    expect(rule).toMatch(/^Ackhook\w+\n(?: +#.+\n)* +expr: .+\n[\s\S]*severity: \w+\n[\s\S]*summary: .+/)
   const names = rules.map(rule => rule.split('\n', 1)[0])
   expect(new Set(names).size).toBe(names.length)
+})
+
+const PAGE = 'https://github.com/ackhook/ackhook/blob/main/'
+
+it('each alert links to its own section of a page, and names lines of the log that exist', () => {
+  const docs = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+  const codes = new Set([...docs('docs/errors.md').matchAll(/^\| `([a-z_]+)`/gm)].map(([, code]) => code))
+  for (const rule of read('alerts.yaml').split('- alert: ').slice(1)) {
+    const name = rule.split('\n', 1)[0] ?? ''
+    const [, path = '', anchor] = /runbook_url: (\S+)#(\S+)/.exec(rule) ?? []
+    expect(path.startsWith(PAGE), `${name} has a runbook_url`).toBe(true)
+    expect(anchor).toBe(name.toLowerCase())
+    expect(docs(path.slice(PAGE.length))).toMatch(new RegExp(`^### ${name}$`, 'm'))
+    const [, log = ''] = /\n +log: "(.+)"\n/.exec(rule) ?? []
+    expect(log, `${name} names a line of the log`).not.toBe('')
+    const named = log.replaceAll(/\{\{.*?\}\}/g, ' ').match(/[a-z]+(?:_[a-z]+)+/g) ?? []
+    expect(named.filter(code => !codes.has(code))).toEqual([])
+  }
+})
+
+it('the dashboard keeps the figures of two jobs apart', () => {
+  const { panels } = JSON.parse(read('dashboard.json')) as { panels: { targets: { expr: string }[] }[] }
+  const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  const depths = exprs.filter(expr => /ackhook_(?:pending|active|dead|untried|retrying|capacity)/.test(expr))
+  expect(depths.length).toBeGreaterThan(5)
+  expect(depths.filter(expr => !expr.includes('by (job'))).toEqual([])
 })
 
 it('a scrape reports its inbox as down instead of repeating an earlier depth', async () => {

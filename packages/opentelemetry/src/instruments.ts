@@ -55,8 +55,8 @@ export function createInstruments(meter: Meter): Instruments {
     duplicates: count('ackhook.duplicates', '{message}', 'Deliveries of events that were accepted before.'),
     rejections: count('ackhook.rejections', '{request}', 'Requests refused, by reason.'),
     deadLettered: count('ackhook.dead_lettered', '{message}', 'Events dead-lettered.'),
-    redriven: count('ackhook.redriven', '{message}', 'Dead letters redriven on a dashboard.'),
-    discarded: count('ackhook.discarded', '{message}', 'Dead letters discarded on a dashboard.'),
+    redriven: count('ackhook.redriven', '{message}', 'Dead letters redriven on a dashboard, or by code.'),
+    discarded: count('ackhook.discarded', '{message}', 'Dead letters discarded on a dashboard, or by code.'),
     dropped: count(
       'ackhook.dropped',
       '{message}',

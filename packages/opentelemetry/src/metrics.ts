@@ -61,6 +61,14 @@ const COUNTED: readonly RefusalCode[] = [
   'inbox_unavailable',
   'internal_error',
 ]
+/** Causes for which acknowledged events were deleted, which are reported as zero from the start. */
+const DROPPED: readonly Of<'dropped'>['cause'][] = [
+  'retention',
+  'erasure',
+  'capacity',
+  'no_dead_letters',
+  'shutdown',
+]
 /** Limit on the codes of notices, since a third-party inbox may have its own. */
 const MAX_INCIDENTS = 50
 /** Limit on the sources of ingested events, which the application names. */
@@ -83,10 +91,11 @@ export class Metrics {
     this.#types = types
     this.#errors = errors
     this.#instruments = createInstruments(meter)
-    const { incidents, rejections, consumed, verified, lastDelivery } = this.#instruments
+    const { incidents, rejections, dropped, consumed, verified, lastDelivery } = this.#instruments
     // Rates and increases miss a first value without a zero before it.
     for (const incident of INCIDENTS) incidents.add(0, { [ATTRIBUTE.incident]: incident })
     for (const code of COUNTED) rejections.add(0, rejected(code, CODES[code].status))
+    for (const cause of DROPPED) dropped.add(0, { [ATTRIBUTE.cause]: cause })
     consumed.addCallback(result => {
       for (const [attributes, count] of this.#consumed) result.observe(count, attributes)
     })

@@ -285,6 +285,9 @@ describe('metrics', () => {
     expect((await collect())('ackhook.dropped').map(pointOf)).toEqual([
       [{ 'ackhook.cause': 'retention' }, 3],
       [{ 'ackhook.cause': 'erasure' }, 2],
+      [{ 'ackhook.cause': 'capacity' }, 0],
+      [{ 'ackhook.cause': 'no_dead_letters' }, 0],
+      [{ 'ackhook.cause': 'shutdown' }, 0],
     ])
   })
 
