@@ -1,3 +1,4 @@
+import { builtinModules } from 'node:module'
 import type { Choices } from './choices.ts'
 import { DATABASE, hasDatabase } from './database.ts'
 import { FRAMEWORKS } from './frameworks.ts'
@@ -59,7 +60,7 @@ export function manifest(choices: Choices, facts: Facts): string {
     ...(facts.sqlite === undefined ? [DRIVER] : []),
   ].filter(name => !dependencies.includes(name))
   const fields = {
-    name: packageName(facts.name),
+    name: packageName(facts.name, [...dependencies, ...development]),
     private: true,
     type: 'module',
     engines: { node: `>=${oldestNode(choices, facts)}` },
@@ -105,11 +106,22 @@ function ranges(names: readonly string[], { version }: Facts): Readonly<Record<s
   return Object.fromEntries(names.toSorted().map(name => [name, RANGES[name] ?? `^${version}`]))
 }
 
-/** Derives a valid npm name from any folder name. */
-function packageName(folder: string): string {
+/** Names that npm refuses for a package, besides those of Node's own modules. */
+const REFUSED_NAMES: readonly string[] = ['node_modules', 'favicon.ico']
+const LONGEST_NAME = 214
+
+/** Derives a valid npm name from any folder name. `packages`: those that the project installs, whose names are taken. */
+function packageName(folder: string, packages: readonly string[]): string {
   const name = folder
+    // An accent becomes a character of its own.
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
     .toLowerCase()
-    .replace(/[^a-z0-9._~-]+/g, '-')
-    .replace(/^[._-]+|-+$/g, '')
-  return name === '' ? 'webhooks' : name
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '')
+    .slice(0, LONGEST_NAME)
+    .replace(/[.-]+$/, '')
+  if (name === '') return 'webhooks'
+  const isTaken = [...REFUSED_NAMES, ...builtinModules, ...packages].includes(name)
+  return isTaken ? `${name}-app` : name
 }

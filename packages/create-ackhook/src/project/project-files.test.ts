@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { expect, it } from 'vitest'
 import { readmeBlocks } from '../../../../test/support/readme-blocks.ts'
 import { ROOT, workspacePackages } from '../../../../test/support/workspace-packages.ts'
@@ -119,6 +120,54 @@ it('gives our packages its own version, and the project a valid npm name', () =>
     'a',
     'a-b',
   ])
+})
+
+it.each([
+  // Refused by npm, or taken by Node or by what the project installs.
+  ...[
+    ['node_modules', 'node_modules-app'],
+    ['favicon.ico', 'favicon.ico-app'],
+    ['http', 'http-app'],
+  ],
+  ...[
+    ['Stream', 'stream-app'],
+    ['hono', 'hono-app'],
+    ['ackhook', 'ackhook-app'],
+    ['constants', 'constants-app'],
+  ],
+  // Characters.
+  ...[
+    ['_private', 'private'],
+    ['.env', 'env'],
+    ['---', 'webhooks'],
+    ['Caf\u00e9', 'cafe'],
+    ['a~b!(c)', 'a-b-c'],
+  ],
+  ...[
+    ['@scope/name', 'scope-name'],
+    ['a b  c', 'a-b-c'],
+    ['...', 'webhooks'],
+    ['\ufb01les', 'files'],
+  ],
+  ...[
+    ['%41', '41'],
+    ['a.', 'a'],
+    ['\u0130stanbul', 'istanbul'],
+    ['node:fs', 'node-fs'],
+    ['..node_modules', 'node_modules-app'],
+  ],
+  // Lengths.
+  ...[
+    ['a'.repeat(215), 'a'.repeat(214)],
+    [`${'a'.repeat(213)}-b`, 'a'.repeat(213)],
+    ['x'.repeat(5000), 'x'.repeat(214)],
+  ],
+])('a folder named %s makes a package with a valid name', (folder, name) => {
+  const made: string = manifestOf(MEMORY, { name: folder ?? '' }).name
+  expect(made).toBe(name)
+  // What npm requires of a new package.
+  expect(made).toMatch(/^(?![._-])[a-z0-9._-]{1,214}$/)
+  expect([...builtinModules, 'node_modules', 'favicon.ico']).not.toContain(made)
 })
 
 const MEMORY: Choices = {
