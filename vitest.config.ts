@@ -46,7 +46,7 @@ const FOR_PEOPLE = [
   'packages/dashboard/test/{api,batches,handling,journey,mounts}.test.ts',
   'packages/emulator/test/{delivery,determinism,endpoints,http-api,journey}.test.ts',
   'test/conformance/{adapters,hono-read-before,sqlite-inbox,traces,wrong-options}.test.ts',
-  'test/docs/{compile,deploying,errors,links,site}.test.ts',
+  'test/docs/{compile,deploying,errors,links,printed-secrets,site}.test.ts',
   'test/emulator/client-round-trip.test.ts',
   'test/{journeys,vectors}/*.test.ts',
   'test/property/forged.test.ts',

@@ -118,7 +118,7 @@ async function fullPool(url, pool, quick) {
 }
 
 async function deliveriesBeside(pool, store, queries, seconds) {
-  const secret = 'only-for-trying-it-out'
+  const secret = 'whsec_of_one_benchmark'
   const receiver = createReceiver({ secret, store, logger: { info() {}, warn() {}, error() {} } })
   receiver.on('*', () => {})
   await receiver.start()

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-export const SECRET = 'only-for-trying-it-out'
+export const SECRET = 'whsec_of_a_project_in_a_test'
 const PATIENCE_MS = 60_000
 
 /** A folder in which an agent works, and the app that it leaves there. */

@@ -108,7 +108,7 @@ export async function playImage(user: NewUser, { send }: NextSteps): Promise<voi
     if (line === 'ENV NODE_ENV=production') isProduction = true
   }
   await user.start(
-    `cd ${stage}\nexport NODE_ENV=production SIGNING_SECRET=only-for-trying-it-out\n${command}`,
+    `cd ${stage}\nexport NODE_ENV=production SIGNING_SECRET=whsec_of_an_image_in_production\n${command}`,
   )
   await expectHandled(user, send)
   expect(await user.end()).toBe(0)

@@ -30,6 +30,10 @@ export interface NewUser {
   leave(): void
 }
 
+/** The quick starts' secret, which a receiver accepts in a terminal: this user has none, and takes a secret of their own. */
+const PRINTED = 'only-for-trying-it-out'
+const SECRET = 'whsec_of_a_user_without_a_terminal'
+
 /** Creates a user. `path`: folders with programs besides Node. Packages come from `registry`. */
 export async function newUser(registry: string, path: readonly string[] = []): Promise<NewUser> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'ackhook-home-')))
@@ -57,7 +61,7 @@ export async function newUser(registry: string, path: readonly string[] = []): P
   }
   let server: ChildProcess | undefined
   let printed = ''
-  const here = (text: string) => text.replaceAll('3000', port)
+  const here = (text: string) => text.replaceAll('3000', port).replaceAll(PRINTED, SECRET)
   const runHere = (commands: string) => run('sh', ['-ec', here(commands)], { cwd: folder, env })
 
   async function start(commands: string): Promise<void> {

@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Every program delivers one event, and waits until its handler has run. */
 const DELIVER = `
   const { createEvent, signedRequest } = await import('@ackhook/testing')
-  const secret = 'only-for-trying-it-out'
+  const secret = 'whsec_of_a_project_in_a_test'
   async function deliver(hooks, send) {
     const timer = setTimeout(() => { throw new Error('not handled in 20 s') }, 20_000)
     const handled = new Promise(resolve => hooks.on('conversation.resolved', resolve))
@@ -106,7 +106,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const { default: fastify } = await import('fastify')
     const { createReceiver } = await import('@ackhook/core')
     const { dashboard } = await import('@ackhook/dashboard/fastify')
-    const receiver = createReceiver({ secret: 'only-for-trying-it-out' })
+    const receiver = createReceiver({ secret: 'whsec_of_a_project_in_a_test' })
     const app = fastify()
     await app.register(dashboard, { prefix: '/ops', receiver, authorize: () => 'read' })
     const { statusCode } = await app.inject('/ops/')

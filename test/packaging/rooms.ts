@@ -41,7 +41,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     health: RECEIVER,
     reconcile: RECEIVER,
     privacy: RECEIVER,
-    node: [...RECEIVER, 'health'],
+    node: [...RECEIVER, 'health', 'platform/node'],
     fetch: RECEIVER,
     '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
   },

@@ -13,7 +13,7 @@ import { run } from './run.ts'
 
 const LAMBDA = 'docs/getting-started/aws-lambda.md'
 const WORKERS = 'docs/getting-started/workers.md'
-const secret = 'only-for-trying-it-out'
+const secret = 'whsec_of_a_project_in_a_test'
 let user: NewUser
 afterEach(() => user.leave())
 

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'ackhook quick start '))
 const port = await freePort()
-const env = { ...process.env, SIGNING_SECRET: 'only-for-trying-it-out' }
+const env = { ...process.env, SIGNING_SECRET: 'whsec_of_a_project_in_a_test' }
 // On Windows, npm and npx are scripts of cmd.
 const shell = process.platform === 'win32'
 

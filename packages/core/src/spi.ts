@@ -120,6 +120,7 @@ export {
 export type { ReceiverState } from './receiver/lifecycle.ts'
 export { RECEIVER_OPTIONS } from './receiver/options.ts'
 export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
+export { acceptPrintedSecrets } from './verify/printed-secrets.ts'
 export { secretsFault } from './verify/secrets.ts'
 export { parseSignatureHeader, type SignatureHeader } from './verify/signature-header.ts'
 export { parseTimestamp } from './verify/timestamp.ts'

@@ -4,12 +4,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { parseEnv } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Terminal } from './command/terminal.ts'
 import { run } from './run.ts'
@@ -69,6 +71,18 @@ describe('without a terminal', () => {
     expect(await runWith(['--yes', '--framework', 'hono'])).toMatchObject({ code: 0, err: '' })
     expect(readdirSync(join(cwd, 'webhooks/src')).sort()).toEqual(['app.test.ts', 'app.ts', 'server.ts'])
     expect(manifestIn('webhooks').dependencies).toHaveProperty('hono')
+  })
+
+  it('makes a new secret for each project, which only this user can read', async () => {
+    const secrets: string[] = []
+    for (const folder of ['a', 'b']) {
+      await runWith([folder, '--yes'])
+      const env = parseEnv(readFileSync(join(cwd, folder, '.env'), 'utf8'))
+      expect(env['SIGNING_SECRET']).toMatch(/^whsec_[\w-]{32}$/)
+      secrets.push(env['SIGNING_SECRET'] ?? '')
+      if (process.platform !== 'win32') expect(statSync(join(cwd, folder, '.env')).mode & 0o777).toBe(0o600)
+    }
+    expect(new Set(secrets).size).toBe(2)
   })
 
   it('asks nothing and lists the missing options', async () => {

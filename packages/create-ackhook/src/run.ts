@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { basename, relative, resolve } from 'node:path'
 import { cancel, intro, outro } from '@clack/prompts'
@@ -13,6 +14,8 @@ import type { Facts } from './project/manifest.ts'
 import { projectFiles } from './project/project-files.ts'
 import { folderFault, writeProject } from './project/write-project.ts'
 
+/** As long as those that the emulator makes. */
+const SECRET_BYTES = 24
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 /** Writes a project and resolves with the exit code: 0, 1 if the user cancels, 2 for a mistake. */
@@ -67,6 +70,7 @@ function factsOf(folder: string, { userAgent }: Terminal): Facts {
     sqlite: versions['sqlite'],
     runsTypeScript: 'typescript' in features && Boolean(features.typescript),
     manager: managerOf(userAgent),
+    secret: `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`,
   }
 }
 

@@ -6,7 +6,7 @@ import { durationMs } from '../lib/duration.ts'
 import type { Logger } from '../observe/logger.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
-import { isDevelopment } from './is-development.ts'
+import { isDevelopment } from '../platform/node/is-development.ts'
 import { type ClosableServer, ServerCloser } from './server-closer.ts'
 
 /** Options of {@link gracefulShutdown}. */

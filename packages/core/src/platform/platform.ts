@@ -34,6 +34,8 @@ export interface Platform {
   onExit(listener: () => void): () => void
   /** Returns the host's name, if the host is known to freeze or end a process after its reply. */
   freezingHost(): string | undefined
+  /** Returns whether a developer or a test runner runs this process; `undefined` if this runtime does not tell. */
+  isTrial(): boolean | undefined
   /** Returns host and process id, for display. Empty if there is neither. */
   processName(): string
   /** Default destination of warnings and errors. */

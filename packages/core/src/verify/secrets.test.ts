@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { platform } from '#platform'
 import { recordingLogger } from '../../../../test/support/receiving.ts'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
@@ -83,6 +84,78 @@ describe('secrets that are known at construction', () => {
     expect(logger.lines).toHaveLength(1)
     createSecrets(`"${A}"`, logger)
     expect(logger.lines[1]?.message).toContain('begins and ends with quotation marks')
+  })
+})
+
+describe('a secret that the documentation prints', () => {
+  const PRINTED = 'only-for-trying-it-out'
+  const OWN = 'whsec_of_one_project_only'
+  const trial = (value: boolean | undefined) => vi.spyOn(platform, 'isTrial').mockReturnValue(value)
+  afterEach(() => void vi.restoreAllMocks())
+
+  it.each([
+    PRINTED,
+    [A, PRINTED],
+    `"${PRINTED}"`,
+    `'${PRINTED}'`,
+    ` ${PRINTED}\n`,
+    `whsec_${PRINTED}`,
+    Buffer.from(PRINTED).toString('hex'),
+    Buffer.from(PRINTED).toString('hex').toUpperCase(),
+    Buffer.from(PRINTED).toString('base64'),
+    Buffer.from(`${PRINTED}\n`).toString('base64'),
+    Buffer.from(PRINTED).toString('base64url'),
+    `whsec_${Buffer.from(PRINTED).toString('base64')}`,
+    'a-secret-of-at-least-16-bytes',
+  ])('is refused at the start, as %j', source => {
+    trial(false)
+    expect(() => create(source)).toThrow(expect.objectContaining({ option: 'secret' }))
+    expect(() => create(source)).toThrow('is printed in the documentation, so anyone can sign with it')
+    expect(() => create(source)).not.toThrow(PRINTED)
+  })
+
+  it('is refused with a 500 when a function returns it, for that request only', async () => {
+    trial(false)
+    const known: Record<string, string | string[]> = { a: PRINTED, b: [OWN, PRINTED], c: OWN }
+    const secrets = create((context: string) => known[context]) as (context: unknown) => Promise<unknown>
+    for (const workspace of ['a', 'b', 'a'])
+      expect(await secrets(workspace)).toMatchObject({
+        code: 'secret_unavailable',
+        detail: expect.stringContaining("the secret function's result must be a secret of your own"),
+      })
+    expect(await secrets('c')).toHaveLength(1)
+  })
+
+  it('is accepted from a developer or a test, without a word', async () => {
+    trial(true)
+    const logger = recordingLogger()
+    await signs(await createSecrets(PRINTED, logger)(undefined), PRINTED)
+    await signs(await createSecrets(() => PRINTED, logger)(undefined), PRINTED)
+    expect(logger.lines).toEqual([])
+  })
+
+  it('is accepted with one warning where nothing tells who runs the process', async () => {
+    trial(undefined)
+    const logger = recordingLogger()
+    const secrets = createSecrets((name: string) => (name === 'own' ? OWN : PRINTED), logger)
+    for (const name of ['own', 'a', 'b']) await secrets(name)
+    expect(logger.lines).toEqual([
+      expect.objectContaining({ level: 'warn', fields: { code: 'secret_printed' } }),
+    ])
+    expect(logger.lines[0]?.message).not.toContain(PRINTED)
+  })
+
+  it('is no part of another one', () => {
+    trial(false)
+    for (const secret of [
+      OWN,
+      `${PRINTED}-2`,
+      `my-${PRINTED}`,
+      'this is no base64: ===',
+      '0123456789abcdef0123',
+      'e'.repeat(17),
+    ])
+      expect(() => create(secret)).not.toThrow()
   })
 })
 

@@ -6,6 +6,7 @@ import { answerInTime } from '../lib/deadline.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Mac } from '../platform/platform.ts'
+import { isPrinted, PRINTED_FAULT } from './printed-secrets.ts'
 
 /** One secret, or several during a rotation. */
 export type Secret = string | readonly string[]
@@ -29,15 +30,17 @@ const MAX_SECRETS = 100
 const MAX_PREPARED = 1000
 
 /**
- * Prepares secrets. Throws {@link ConfigurationError} for an empty, blank or short one that is known at construction.
+ * Prepares secrets. Throws {@link ConfigurationError} for an empty, blank, short or printed one that is known at
+ * construction.
  */
 export function createSecrets<Context>(
   source: SecretSource<Context>,
   logger: Logger,
 ): PreparedSecrets<Context> {
-  if (typeof source === 'function') return perRequest(source)
+  const refuseOrTell = printedRule(logger)
+  if (typeof source === 'function') return perRequest(source, refuseOrTell)
   const secrets = [source].flat()
-  const fault = secretsFault(secrets)
+  const fault = secretsFault(secrets) ?? refuseOrTell(secrets)
   if (fault !== undefined) throw new ConfigurationError('secret', fault)
   const padding = secrets.map(paddingOf).find(one => one !== undefined)
   if (padding !== undefined) {
@@ -55,7 +58,27 @@ function paddingOf(secret: string): string | undefined {
   return /^(["']).*\1$/s.test(secret) ? 'begins and ends with quotation marks' : undefined
 }
 
-function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<Context> {
+/** Returns what is wrong with secrets that the documentation prints. Where nothing tells who runs the process, warns once. */
+function printedRule(logger: Logger): (secrets: readonly string[]) => string | undefined {
+  let isTold = false
+  return secrets => {
+    const isTrial = secrets.some(isPrinted) ? platform.isTrial() : true
+    if (isTrial === false) return PRINTED_FAULT
+    if (isTrial === undefined && !isTold) {
+      isTold = true
+      logger.warn(
+        { code: 'secret_printed' },
+        'The signing secret is printed in the documentation, so anyone can sign with it. Before production, use one of your own.',
+      )
+    }
+    return undefined
+  }
+}
+
+function perRequest<Context>(
+  resolve: SecretResolver<Context>,
+  refuseOrTell: (secrets: readonly string[]) => string | undefined,
+): PreparedSecrets<Context> {
   const prepared = new LRUCache<string, Mac>({ max: MAX_PREPARED, memoMethod: platform.hmac })
   return async context => {
     try {
@@ -63,7 +86,9 @@ function perRequest<Context>(resolve: SecretResolver<Context>): PreparedSecrets<
       if (secret === null)
         return new Refusal('secret_unknown', { detail: 'the secret function returned null' })
       const secrets = [secret].flat()
-      const fault = secretsFault(secrets)
+      // One that is prepared has passed.
+      const unknown = secrets.filter(one => !prepared.has(one))
+      const fault = secretsFault(secrets) ?? refuseOrTell(unknown)
       if (fault === undefined) return secrets.map(one => prepared.memo(one))
       return new Refusal('secret_unavailable', { detail: `the secret function's result ${fault}` })
     } catch (cause) {

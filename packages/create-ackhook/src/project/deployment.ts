@@ -16,7 +16,7 @@ export function deploymentFiles(
   const checks = checksOf(code, choices)
   return {
     Dockerfile: code.extension === 'ts' ? compiledImage(choices, facts) : image(choices, facts),
-    '.dockerignore': '.git\nnode_modules\ndist\n.env\n*.db*\ndata\n',
+    '.dockerignore': '.git\nnode_modules\ndist\n.env*\n*.db*\ndata\n',
     ...(checks.length > 0 && { '.github/workflows/ci.yml': workflow(checks, facts) }),
   }
 }

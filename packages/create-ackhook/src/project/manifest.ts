@@ -18,6 +18,8 @@ export interface Facts {
   /** True if this Node runs TypeScript. */
   readonly runsTypeScript: boolean
   readonly manager: Manager
+  /** Secret of this project alone. */
+  readonly secret: string
 }
 
 /** Versions of third-party packages. A test compares them with the versions that this repository is tested with. */

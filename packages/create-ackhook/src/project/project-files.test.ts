@@ -15,6 +15,7 @@ const FACTS: Facts = {
   sqlite: '3.53.4',
   runsTypeScript: true,
   manager: managerOf('npm/11.0.0'),
+  secret: 'whsec_of_this_project_alone',
 }
 /** A Node without SQLite, which runs no TypeScript. */
 const OLD = { node: '20.19.0', sqlite: undefined, runsTypeScript: false }
@@ -219,6 +220,18 @@ it.each([
   expect(workflow).toContain(
     `      - run: ${manager.name} run typecheck\n      - run: ${manager.name} run test\n`,
   )
+})
+
+it('gives the secret of this project to .env alone, which no commit and no image contains', () => {
+  for (const choices of ALL) {
+    const files = projectFiles(choices, FACTS)
+    const holders = Object.entries(files).filter(([, text]) => text.includes(FACTS.secret))
+    expect(holders.map(([name]) => name)).toEqual(['.env'])
+    expect(files['.env']).toContain(`\nSIGNING_SECRET=${FACTS.secret}\n`)
+    expect(files['.env.example']).toContain('\nSIGNING_SECRET=\n')
+    expect(files['.gitignore']?.split('\n')).toEqual(expect.arrayContaining(['.env', '!.env.example']))
+    expect(files['.dockerignore']?.split('\n')).toContain('.env*')
+  }
 })
 
 it('writes no CI for an app with nothing to check', () => {

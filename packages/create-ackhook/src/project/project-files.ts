@@ -15,14 +15,14 @@ export function projectFiles(choices: Choices, facts: Facts): Readonly<Record<st
   const { extension } = code
   const { app, server } = FRAMEWORKS[choices.framework]
   const database = hasDatabase(choices) ? DATABASE : { env: '', ignored: '' }
-  const env = `SIGNING_SECRET=only-for-trying-it-out\nPORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}${database.env}`
+  const settings = `PORT=3000\n${DURABLE_INBOXES[choices.inbox]?.env ?? ''}${database.env}`
   return {
     'package.json': manifest(choices, facts),
     ...settingsOf(facts.manager),
     'README.md': readme(code, choices, facts),
-    '.gitignore': `node_modules/\ndist/\n.env\n*.db*\n${database.ignored}`,
-    '.env.example': env,
-    '.env': env,
+    '.gitignore': `node_modules/\ndist/\n.env\n.env.*\n!.env.example\n*.db*\n${database.ignored}`,
+    '.env.example': `# The endpoint's signing secret. One of your own: openssl rand -hex 24\nSIGNING_SECRET=\n${settings}`,
+    '.env': `# For this machine only: the platform shows the secret of an endpoint.\nSIGNING_SECRET=${facts.secret}\n${settings}`,
     ...(extension === 'ts' && { 'tsconfig.json': TSCONFIG }),
     [`src/app.${extension}`]: app(code, choices),
     [`src/server.${extension}`]: server(code, choices),

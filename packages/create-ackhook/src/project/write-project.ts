@@ -26,6 +26,7 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, content, { flag: 'wx' })
+    // `.env` has a secret, which other users of the machine must not read.
+    writeFileSync(path, content, { flag: 'wx', mode: name === '.env' ? 0o600 : 0o666 })
   }
 }

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers'
 import { isOnWorkers, type Platform, WORKERS } from '../platform.ts'
 import { freezingHost } from './freezing-host.ts'
 import { hmac } from './hmac.ts'
+import { isDevelopment, isTest } from './is-development.ts'
 import { onExit } from './on-exit.ts'
 import { processWarnings } from './process-warnings.ts'
 import { createTimeouts } from './timeouts.ts'
@@ -51,6 +52,9 @@ export const platform: Platform = {
   },
   onExit,
   freezingHost,
+  // Bun and Deno have these variables too, but not Node's watcher, nor its terminal everywhere.
+  isTrial: () =>
+    'bun' in process.versions || 'deno' in process.versions ? undefined : isDevelopment() || isTest(),
   processName: () => `${hostname()}:${process.pid}`,
   afterReplies: work => void setImmediate(work),
   defaultLogger: processWarnings,

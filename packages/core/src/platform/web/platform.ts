@@ -26,6 +26,7 @@ export const platform: Platform = {
       work(...args),
   onExit: () => () => {},
   freezingHost: () => (isOnWorkers() ? WORKERS : 'EdgeRuntime' in globalThis ? 'Vercel' : undefined),
+  isTrial: () => undefined,
   processName: () => '',
   // A microtask runs even if its request ends; a timer may not. Called as a plain function: Workers refuse any other
   // `this`.

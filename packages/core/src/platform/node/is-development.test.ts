@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isDevelopment, isWatcher } from './is-development.ts'
+import { isDevelopment, isTest, isWatcher } from './is-development.ts'
 
 it('needs a sign of development, and concludes nothing from what is unset', () => {
   // A terminal is a sign itself.
@@ -27,4 +27,15 @@ it('recognizes a watcher by its command line, and not by a word in it', () => {
     '',
   ])
     expect([line, isWatcher(line.split(' '))]).toEqual([line, false])
+})
+
+it('recognizes test runners by their variables', () => {
+  for (const env of [{ NODE_ENV: 'test' }, { NODE_TEST_CONTEXT: 'child-v8' }])
+    expect([env, isTest(env)]).toEqual([env, true])
+  for (const env of [
+    {},
+    { NODE_ENV: 'production', NODE_TEST_CONTEXT: 'child-v8' },
+    { NODE_ENV: 'development' },
+  ])
+    expect([env, isTest(env)]).toEqual([env, false])
 })

@@ -10,6 +10,12 @@ export function isDevelopment(env: NodeJS.ProcessEnv = process.env): boolean {
   return env['WATCH_REPORT_DEPENDENCIES'] !== undefined || hasTerminal() || isWatcher(parentArguments())
 }
 
+/** Returns whether a test runner started this process: Vitest, Jest and Bun set the first one, `node --test` the second. */
+export function isTest(env: NodeJS.ProcessEnv = process.env): boolean {
+  const { NODE_ENV } = env
+  return NODE_ENV === 'test' || (NODE_ENV !== 'production' && env['NODE_TEST_CONTEXT'] !== undefined)
+}
+
 /** Returns whether a command line is that of a watcher. `tsx watch`, nodemon and node-dev set no variable. */
 export function isWatcher(args: readonly string[]): boolean {
   return args.some(
