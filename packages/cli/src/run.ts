@@ -18,11 +18,14 @@ import { mcpCommand } from './mcp/mcp-command.ts'
 import { replayCommand } from './send/replay.ts'
 import { sendCommand } from './send/send.ts'
 import { sqlCommand } from './sql/sql-command.ts'
+import { guarded } from './terminal/guarded.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createPaint } from './terminal/text.ts'
 
 /** Runs one command and resolves with its exit code. Never rejects, never ends the process. */
-export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function run(args: readonly string[], unguarded: Terminal): Promise<number> {
+  const isJson = args.includes('--json')
+  const terminal = guarded(unguarded, { isJson })
   let exitCode: number = EXIT.ok
   const program = createProgram(terminal, code => {
     exitCode = code
@@ -36,8 +39,11 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       if (error.code === 'commander.excessArguments' && args.some(isDataOption)) terminal.err(SPLIT_DATA)
       return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     }
-    if (args.includes('--json')) terminal.err(JSON.stringify({ error: messageOf(error) }))
-    else terminal.err(`${createPaint(terminal.colors).bad('Error:')} ${messageOf(error)}`)
+    if (isJson) terminal.err(JSON.stringify({ error: messageOf(error) }))
+    else
+      terminal.err(
+        `${createPaint(terminal.colors).bad('Error:')} ${messageOf(error).replaceAll('\n', '\n  ')}`,
+      )
     return EXIT.usage
   }
 }

@@ -432,6 +432,41 @@ describe('verify', () => {
     ])
   })
 
+  test('a request that does not verify is saved apart, and spoils nothing', async () => {
+    const { cli, url } = await startListening(['--save', 'saved'])
+    await fetch(url, signedRequest(createEvent('a.b', { id: 'evt_genuine' }), { secret: SECRET }))
+    const hostile = [
+      'no json',
+      '{',
+      '[['.repeat(100_000),
+      '"\u001b[2J"',
+      JSON.stringify({ type: 'a.b', id: '\u009b' }),
+    ]
+    for (const body of hostile) await fetch(url, { method: 'POST', body })
+    await fetch(url, signedRequest(createEvent('a.b', { id: 'evt_forged' }), { secret: OTHER_SECRET }))
+    const nested = `{"id":"evt_deep","type":"a","created_at":"x","data":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
+    await fetch(url, signedRequest(nested, { secret: OTHER_SECRET }))
+    cli.stop()
+    expect((await cli.ended).out.match(/refused: /g)).toHaveLength(hostile.length + 2)
+
+    expect((await readdir(join(folder, 'saved'))).sort()).toEqual([
+      expect.stringMatching(/_a\.b_evt_genuine\.json$/),
+      'unverified',
+    ])
+    expect(await readdir(join(folder, 'saved/unverified'))).toHaveLength(hostile.length + 2)
+    expect((await stat(join(folder, 'saved/unverified'))).mode & 0o077).toBe(0)
+    const replayed = await runCli(['replay', 'saved', '--to', receiver.url, '--json'], { cwd: folder })
+    expect(JSON.parse(replayed.out)).toMatchObject({ acknowledged: 1, deliveries: [{ code: 'accepted' }] })
+    const drifted = await runCli(['drift', 'saved', 'saved'], { cwd: folder })
+    expect(drifted).toMatchObject({ code: 0, out: expect.stringContaining('no difference in 1 recorded') })
+    // The one command that explains why something did not verify.
+    const verified = await runCli(['verify', 'saved', '--json'], { cwd: folder })
+    expect(JSON.parse(verified.out).deliveries).toHaveLength(hostile.length + 3)
+    await rm(join(folder, 'saved', (await readdir(join(folder, 'saved')))[0]!))
+    const left = await runCli(['replay', 'saved', '--to', receiver.url], { cwd: folder })
+    expect(left.err).toContain('those that did not verify are in saved/unverified')
+  })
+
   test("reads type and id from the contract's fields", async () => {
     const flags = ['--field', 'id=event_id', '--field', 'type=event']
     const { cli, url } = await startListening(['--save', 'saved', '--count', '1', ...flags])
@@ -512,7 +547,8 @@ describe('secrets', () => {
     }
     cli.stop()
     const { out, err } = await cli.ended
-    for (const name of await readdir(join(folder, 'saved')))
+    const files = await readdir(join(folder, 'saved'), { recursive: true })
+    for (const name of files.filter(name => name.endsWith('.json')))
       printed.push(await readFile(join(folder, 'saved', name), 'utf8'))
     const all = [...printed, out, err].join('\n')
     expect(all).not.toContain(SECRET)

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { EnvelopeFields } from '@ackhook/core'
 import { readText, readTextFile, STANDARD_INPUT, type TextPlace } from '../command/read-text.ts'
 import { UsageError } from '../command/usage-error.ts'
@@ -111,10 +111,17 @@ interface ReadDelivery {
   readonly delivery: CapturedRequest
 }
 
-/** Reads a saved delivery, those of a directory in the order of their names, or one from standard input for `-`. */
-export async function readDeliveries(path: string, place: TextPlace): Promise<readonly ReadDelivery[]> {
+/**
+ * Reads a saved delivery, those of a directory in the order of their names, or one from standard input for `-`. `unverified`:
+ * also those of the directory that anyone may have sent.
+ */
+export async function readDeliveries(
+  path: string,
+  place: TextPlace,
+  { unverified = false }: { readonly unverified?: boolean } = {},
+): Promise<readonly ReadDelivery[]> {
   if (path !== STANDARD_INPUT)
-    return deliveryFiles(path, place.cwd).map(file => ({ file, delivery: readDelivery(file) }))
+    return deliveryFiles(path, place.cwd, unverified).map(file => ({ file, delivery: readDelivery(file) }))
   const text = await readText(path, place)
   try {
     return [{ file: resolve(place.cwd, path), delivery: parseDelivery(text) }]
@@ -124,26 +131,38 @@ export async function readDeliveries(path: string, place: TextPlace): Promise<re
 }
 
 /** Returns the file itself, or the `.json` files of a directory in name order. */
-function deliveryFiles(path: string, cwd: string): readonly string[] {
+function deliveryFiles(path: string, cwd: string, unverified: boolean): readonly string[] {
   const full = resolve(cwd, path)
   const stat = statSync(full, { throwIfNoEntry: false })
   if (stat === undefined) throw new UsageError(`there is no file or directory ${path}`)
   if (!stat.isDirectory()) return [full]
-  const names = readdirSync(full)
-    .filter(name => name.endsWith('.json'))
-    .sort()
-  if (names.length === 0) throw new UsageError(`the directory ${path} contains no .json file`)
-  return names.map(name => join(full, name))
+  const [files, others] = [jsonFiles(full), jsonFiles(join(full, UNVERIFIED))]
+  const found = unverified ? [...files, ...others] : files
+  if (found.length > 0) return found.sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
+  const elsewhere = others.length === 0 ? '' : `; those that did not verify are in ${join(path, UNVERIFIED)}`
+  throw new UsageError(`the directory ${path} contains no .json file${elsewhere}`)
+}
+
+function jsonFiles(directory: string): string[] {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+  const names = readdirSync(directory).filter(name => name.endsWith('.json'))
+  return names.map(name => join(directory, name))
 }
 
 const LONGEST_PART = 60
+/** Folder of what anyone may have sent: apart from `verify`, a command reads it only if it is named. */
+const UNVERIFIED = 'unverified'
 
-/** Writes a delivery to a new file that only this user can read, named by time, type and id. Returns the path. */
+/**
+ * Writes a delivery to a new file that only this user can read, named by time, type and id: in the directory, or in a folder
+ * of its own if it did not verify. Returns the path.
+ */
 export function saveDelivery(
-  directory: string,
+  into: string,
   delivery: CapturedRequest,
-  fields?: Partial<EnvelopeFields>,
+  { refused, fields }: { readonly refused: boolean; readonly fields?: Partial<EnvelopeFields> | undefined },
 ): string {
+  const directory = refused ? join(into, UNVERIFIED) : into
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
   const name = nameOf(delivery, fields)
@@ -164,7 +183,7 @@ function nameOf({ body, receivedAt }: CapturedRequest, fields?: Partial<Envelope
   return [time, safe(type ?? 'unknown'), safe(id ?? 'no-id')].join('_')
 }
 
-/** Types and ids are untrusted: no path, no hidden file, no endless name. */
+/** Types and ids are untrusted: no path, no endless name, nothing that Windows refuses. The time before them keeps its device names out. */
 function safe(text: string): string {
   return text.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_PART)
 }

@@ -2,12 +2,15 @@ import type { Facts, Guess } from './evidence.ts'
 
 /** Assumes that the body was parsed and rewritten as other bytes of the same JSON. Tries every common JSON style. */
 export function bodyReserialized({ text }: Facts): readonly Guess[] {
-  let value: unknown
   try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''))
+    return allStyles(text, JSON.parse(text.replace(/^\ufeff/, '')))
   } catch {
+    // It is not JSON, or nested deeper than a writer of JSON can go.
     return []
   }
+}
+
+function allStyles(text: string, value: unknown): readonly Guess[] {
   const guesses = new Map<string, Guess>()
   for (const order of ORDERS) {
     for (const layout of LAYOUTS) {

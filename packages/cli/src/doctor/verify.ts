@@ -17,7 +17,7 @@ import { eventOf } from '../delivery/captured-request.ts'
 import { readDeliveries } from '../delivery/delivery-file.ts'
 import { resolveSecrets } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { createPaint, wrap } from '../terminal/text.ts'
+import { createPaint, excerpt, wrap } from '../terminal/text.ts'
 import { diagnose } from './diagnose.ts'
 import { type Judged, nameFrozen } from './frozen-timestamp.ts'
 
@@ -29,7 +29,10 @@ interface VerifyFlags extends SecretFlags, ContractFlags {
 export function verifyCommand(terminal: Terminal, finish: Finish): Command {
   const command = new Command('verify')
     .description('Explain why a saved delivery does not verify, and how to fix it')
-    .argument('<path>', 'a saved delivery, a directory of them, or - for standard input')
+    .argument(
+      '<path>',
+      'a saved delivery, a directory of them with its unverified ones, or - for standard input',
+    )
     .addHelpText('after', HELP)
     .action(async (path: string, flags: VerifyFlags) => finish(await verify(path, flags, terminal)))
   return withJson(withTolerance(withContract(withSecret(command))))
@@ -51,7 +54,7 @@ interface Examined extends Judged {
 
 /** Diagnoses each saved delivery and prints the findings. */
 async function verify(path: string, flags: VerifyFlags, terminal: Terminal): Promise<number> {
-  const deliveries = await readDeliveries(path, terminal)
+  const deliveries = await readDeliveries(path, terminal, { unverified: true })
   const secrets = await resolveSecrets(flags, terminal)
   const judged: Examined[] = []
   const { header } = resolveContract(contractOf(flags))
@@ -73,7 +76,10 @@ function shown({ delivery: _, header: __, ...examined }: Examined): object {
 
 function describe({ file, type, id, verified, code, findings }: Examined, terminal: Terminal): void {
   const paint = createPaint(terminal.colors)
-  const about = printable([type, id].filter(Boolean).join(' '))
+  const about = [type, id]
+    .map((text = '') => excerpt(text))
+    .join(' ')
+    .trim()
   terminal.out(
     `${verified ? paint.good('✓') : paint.bad('✗')} ${paint.bold(file)}  ${paint.dim(about)}  ${verified ? paint.good('verifies') : paint.bad(`does not verify: ${code}`)}`,
   )

@@ -34,9 +34,9 @@ export function show(args: readonly string[], flags: ShowFlags, terminal: Termin
     }
     const detail = await emulator.get<DeliveryDetail>(path)
     // Printed unchanged, as `replay --body` reads it from a file.
-    if (flags.body) terminal.out(detail.body.text)
-    else if (flags.curl) terminal.out(lastRequestOf(detail))
-    else if (flags.test) terminal.out(testFileOf(detail))
+    if (flags.body) terminal.out(detail.body.text, 'exact')
+    else if (flags.curl) terminal.out(lastRequestOf(detail), 'exact')
+    else if (flags.test) terminal.out(testFileOf(detail), 'exact')
     else if (flags.json) terminal.out(JSON.stringify(detail))
     else for (const line of describe(detail, terminal)) terminal.out(line)
     return EXIT.ok

@@ -6,7 +6,7 @@ import { type CapturedRequest, eventOf } from '../delivery/captured-request.ts'
 import { saveDelivery } from '../delivery/delivery-file.ts'
 import { diagnose, type Finding } from '../doctor/diagnose.ts'
 import type { NamedSecret } from '../secrets/resolve-secrets.ts'
-import { createPaint, wrap } from '../terminal/text.ts'
+import { createPaint, excerpt, wrap } from '../terminal/text.ts'
 
 /** Flags that decide how a delivery is examined. */
 export interface ExamineFlags extends ContractFlags {
@@ -39,7 +39,8 @@ export interface Arrival {
 
 export function describeArrival(arrival: Arrival, colors: boolean, columns?: number): string[] {
   const paint = createPaint(colors)
-  const { verified, method, url, type = 'no event type', id = 'no id', bytes, code = '' } = arrival
+  const { verified, method, url, bytes, code = '' } = arrival
+  const [type = 'no event type', id = 'no id'] = [arrival.type, arrival.id].map(text => text && excerpt(text))
   const mark = verified === undefined ? paint.warn('?') : verified ? paint.good('✓') : paint.bad('✗')
   const verdict =
     verified === undefined
@@ -52,8 +53,8 @@ export function describeArrival(arrival: Arrival, colors: boolean, columns?: num
   const forwarded =
     arrival.forwarded === undefined ? '' : `  forwarded: ${arrival.forwarded}${noReply(forwardError, hints)}`
   const lines = [
-    `${mark} ${paint.dim(time)} ${paint.bold(printable(type))}  ${printable(id)}  ${verdict}${forwarded}`,
-    paint.dim(`  ${printable(`${method} ${url}`)}  ${bytes} bytes`),
+    `${mark} ${paint.dim(time)} ${paint.bold(type)}  ${id}  ${verdict}${forwarded}`,
+    paint.dim(`  ${excerpt(`${method} ${url}`)}  ${bytes} bytes`),
   ]
   // Without a reply, they are part of the first line.
   for (const hint of forwardError === undefined ? hints : []) lines.push(wrap(hint, '  ', columns))
@@ -74,21 +75,33 @@ export async function examine(
   cwd: string,
 ): Promise<Arrival> {
   const { receivedAt, method, url, body } = request
-  const arrival = {
+  const { save, field: fields } = flags
+  const verdict = await judge(request, secrets, flags)
+  // Without a secret nothing is known of any of them.
+  const refused = verdict.verified === false
+  return {
     at: receivedAt,
     method,
     url,
-    ...eventOf(body, flags.field),
+    ...eventOf(body, fields),
     bytes: body.length,
-    ...(flags.save !== undefined && {
-      saved: relative(cwd, saveDelivery(resolve(cwd, flags.save), request, flags.field)),
+    ...verdict,
+    ...(save !== undefined && {
+      saved: relative(cwd, saveDelivery(resolve(cwd, save), request, { refused, fields })),
     }),
   }
-  if (secrets.length === 0) return { ...arrival, verified: undefined, findings: [] }
-  const diagnosis = await diagnose(request, diagnoseOptions(secrets, flags))
+}
+
+async function judge(
+  request: CapturedRequest,
+  secrets: readonly NamedSecret[],
+  flags: ExamineFlags,
+): Promise<Pick<Arrival, 'verified' | 'code' | 'findings'>> {
+  if (secrets.length === 0) return { verified: undefined, findings: [] }
+  const { verified, code, findings } = await diagnose(request, diagnoseOptions(secrets, flags))
   // During a rotation, a receiver with all of these secrets accepts a signature under any of them.
-  const byAnother = diagnosis.findings.length === 1 && diagnosis.findings[0]?.cause === 'secret-other'
-  return { ...arrival, ...diagnosis, verified: diagnosis.verified || byAnother }
+  const byAnother = findings.length === 1 && findings[0]?.cause === 'secret-other'
+  return { verified: verified || byAnother, code, findings }
 }
 
 /** Refuses a secret that every receiver would refuse at the start, not at the first delivery. */

@@ -45,7 +45,11 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--forward <url>', "forward each delivery, byte for byte, and return your app's reply", parseUrl)
     .option('--timeout <duration>', "how long to wait for your app's reply", parseDuration, '30s' as Duration)
-    .option('--save <dir>', 'save each delivery to a file for replay and verify', parsePath)
+    .option(
+      '--save <dir>',
+      'save each delivery to a file for replay and verify: those that do not verify in <dir>/unverified',
+      parsePath,
+    )
     .option('--count <n>', 'end after this many deliveries', parseCount)
     .addHelpText('after', HELP)
     .action(async (flags: ListenFlags) => finish(await listen(flags, terminal)))

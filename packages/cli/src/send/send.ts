@@ -243,7 +243,7 @@ function showRequests(
         ...(flags.scheme !== undefined && { scheme: flags.scheme }),
         ...(flags.field !== undefined && { fields: flags.field }),
       })
-      terminal.out(format(request, flags))
+      terminal.out(format(request, flags), flags.curl ? 'exact' : undefined)
     }
   }
 }

@@ -2,8 +2,11 @@ import { confirm, isCancel, password, progress } from '@clack/prompts'
 
 /** A command's environment: output, prompts and variables. */
 export interface Terminal {
-  /** One line for standard output: the result. */
-  out(line: string): void
+  /**
+   * One line for standard output: the result. `exact`: what another program needs byte for byte, such as a body. A person
+   * sees its control characters escaped nevertheless.
+   */
+  out(line: string, form?: 'exact'): void
   /** One line for standard error: everything that is not the result. */
   err(line: string): void
   readonly colors: boolean

@@ -1,3 +1,4 @@
+import { printable } from '@ackhook/core/spi'
 import stringWidth from 'fast-string-width'
 
 /** A color for each meaning. Without colors, text stays unchanged. */
@@ -19,6 +20,15 @@ export function createPaint(colors: boolean): Paint {
     dim: style(2, 22),
     bold: style(1, 22),
   }
+}
+
+/** Longest type, id or path of a stranger that is shown. */
+const LONGEST_EXCERPT = 200
+
+/** Shows the beginning of a text that anyone may have written, in any length. */
+export function excerpt(text: string): string {
+  if (text.length <= LONGEST_EXCERPT) return printable(text)
+  return printable(`${text.slice(0, LONGEST_EXCERPT)}… (${text.length} characters)`)
 }
 
 const INDENT = '    '
