@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { createReceiver, NonRetryableError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent } from '@ackhook/testing'
@@ -98,6 +99,70 @@ test('ingest ends at a bad line with --fail-fast, and says where', () =>
     const { code, err } = await run(['ingest', 'events.jsonl', '--fail-fast'])
     expect(err).toContain('Ended at line 11 (json_invalid). Run it again: what is stored is known already.')
     expect(code).toBe(1)
+    await app.close()
+  }))
+
+test('ingest cuts events out of an array, an export of several lines, UTF-16 and gzip, with their exact bytes', () =>
+  withFolder(async folder => {
+    const { path, run } = commandsOn(folder)
+    const { app } = await startApp(path)
+    const exact = (id: string) =>
+      `{"2":0,"1":0,"id":"${id}","type":"a.b","created_at":"2026-03-01T12:00:00Z","data":{"n":12345678901234567890,"n":1.0,"t":"\\u00e9ü"}}`
+    const files = {
+      'array.json': `[\n  ${exact('dead_1')},\n  ${exact('dead_2')}\n]\n`,
+      'lines.jsonl.gz': Buffer.concat([gzipSync(`${exact('dead_3')}\n`), gzipSync(exact('dead_4'))]),
+      'from-powershell.txt': Buffer.from(`\ufeff${exact('dead_5')}\r\n`, 'utf16le'),
+      'old-mac.txt': `${exact('dead_6')}\r${exact('dead_7')}\r`,
+      'records.json-seq': `\x1e${exact('dead_8')}\n\x1e${exact('dead_9')}\n`,
+    }
+    for (const [file, content] of Object.entries(files)) {
+      writeFileSync(join(folder, file), content)
+      expect([file, await run(['ingest', file])]).toEqual([
+        file,
+        expect.objectContaining({ code: 0, err: '' }),
+      ])
+    }
+    await expect.poll(async () => (await app.stats()).dead).toBe(9)
+    for (const { id, body } of await app.deadLetters.list())
+      expect(Buffer.from(body).toString()).toBe(exact(id))
+    await app.close()
+  }))
+
+test('ingest says exactly what was stored of a file that breaks off, and stores nothing of what it does not know', () =>
+  withFolder(async folder => {
+    const { path, run } = commandsOn(folder)
+    const { app, handled } = await startApp(path)
+    writeFileSync(
+      join(folder, 'cut.json'),
+      `[\n${line('evt_1')},\n${line('evt_2')},\n${line('evt_3').slice(0, -5)}`,
+    )
+    const cut = await run(['ingest', 'cut.json'])
+    expect(cut).toMatchObject({ code: 1, out: expect.stringMatching(/^2 accepted, /) })
+    expect(cut.err).toBe(
+      'Ended at line 4 (the JSON value that begins there does not end: the file may have been cut). Run it again: what is stored is known already. Of the events that begin at lines 1 to 3, all were offered; of those behind, none.',
+    )
+    const json = JSON.parse((await run(['ingest', 'cut.json', '--json'])).out)
+    expect(json).toMatchObject({ duplicates: 2, stoppedAt: { line: 4 }, offeredTo: 3 })
+
+    writeFileSync(
+      join(folder, 'latin1.jsonl'),
+      Buffer.from(`${line('evt_4', { name: 'Zoë' })}\n${line('evt_5')}`, 'latin1'),
+    )
+    const latin1 = await run(['ingest', 'latin1.jsonl'])
+    expect(latin1.err).toBe('line 1: json_invalid (it is not UTF-8: save the file as UTF-8)')
+    await expect.poll(() => handled.toSorted()).toEqual(['evt_1', 'evt_2', 'evt_5'])
+
+    for (const [name, content] of [
+      ['CSV', 'id,type\nevt_1,a.b\n'],
+      ['a zip archive', 'PK\x03\x04'],
+      ['compressed with Zstandard', Buffer.from([0x28, 0xb5, 0x2f, 0xfd])],
+    ] as const) {
+      writeFileSync(join(folder, 'other'), content)
+      await expect(run(['ingest', 'other'])).rejects.toThrow(
+        new RegExp(`^other is ${name}.*Nothing was stored: `),
+      )
+    }
+    await expect(run(['ingest', '.'])).rejects.toThrow('. is a folder')
     await app.close()
   }))
 

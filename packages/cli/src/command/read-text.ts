@@ -36,7 +36,7 @@ function decodeText(bytes: Uint8Array, named: string): string {
 }
 
 /** A mark says it. Without one, the second or first half of an ASCII character's two bytes is 0. */
-function encodingOf([first, second]: Uint8Array): string {
+export function encodingOf([first, second]: Uint8Array): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le'
   if (first === 0xfe && second === 0xff) return 'utf-16be'
   if (first !== undefined && first !== 0 && second === 0) return 'utf-16le'

@@ -89,8 +89,11 @@ function addStoring(
   finish: Finish,
   parts: InboxParts,
 ): void {
-  withContract(withNamespace(add('ingest', 'Store the events of a file of JSON lines, as deliveries would')))
-    .argument('<file>', 'one event a line; - reads standard input')
+  withContract(withNamespace(add('ingest', 'Store the events of a file, as deliveries would')))
+    .argument(
+      '<file>',
+      'JSON lines, an array or values of any layout, also gzip or UTF-16; - reads standard input',
+    )
     .option('--dry-run', 'count what would be stored, and store nothing')
     .option('--fail-fast', 'end at the first line that is refused')
     .option('--source <name>', 'where the events come from', 'cli')

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, type Stats, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   createReceiver,
@@ -15,7 +16,9 @@ import { STANDARD_INPUT } from '../command/read-text.ts'
 import { type ContractFlags, contractOf } from '../command/shared-options.ts'
 import { UsageError } from '../command/usage-error.ts'
 import type { Progress, Terminal } from '../terminal/terminal.ts'
+import { eventsIn } from './events-in-file.ts'
 import type { InboxFlags } from './inbox-flags.ts'
+import { type EventText, UnreadableRest } from './split-events.ts'
 import { type InboxParts, withInbox } from './with-inbox.ts'
 
 export interface IngestFlags extends InboxFlags, ContractFlags {
@@ -34,16 +37,16 @@ const RETRY_MS = 1000
 const SHOWN = 20
 const CLOSE_MS = '5s'
 
-/** Stores the events of a file of JSON lines, as if they had been delivered. A repeated run skips what is stored. */
+/** Stores the events of a file, as if they had been delivered. A repeated run skips what is stored. */
 export function ingest(file: string, flags: IngestFlags, parts: InboxParts): Promise<number> {
   const { terminal } = parts
   return withInbox(flags, parts, async inbox => {
     const receiver = receiverOf(flags.dryRun ? memoryInbox() : inbox, flags)
     const ingesting = new Ingesting(receiver, inbox, flags, terminal)
-    const { lines, bar } = linesOf(file, terminal)
+    const { events, bar } = eventsOf(file, terminal)
     try {
       await receiver.start()
-      await ingesting.run(lines)
+      await ingesting.run(events)
     } finally {
       bar.stop()
       if (flags.dryRun) await receiver.close({ timeout: CLOSE_MS })
@@ -69,11 +72,6 @@ function receiverOf(inbox: Inbox, flags: IngestFlags): Ingester {
 
 type Ingester = Pick<Receiver, 'ingest' | 'start' | 'close'>
 
-interface Line {
-  readonly number: number
-  readonly text: string
-}
-
 interface Bad {
   readonly line: number
   readonly code: string
@@ -93,6 +91,8 @@ class Ingesting {
   readonly #terminal: Terminal
   readonly #counts = { accepted: 0, duplicate: 0, dead: 0 }
   readonly #bad: Bad[] = []
+  /** Line of the last event that was offered. */
+  #offered = 0
   /** Line at which the run ended early, and why. */
   #end: { readonly line: number; readonly why: string } | undefined
 
@@ -103,46 +103,60 @@ class Ingesting {
     this.#terminal = terminal
   }
 
-  async run(lines: AsyncIterable<Line>): Promise<void> {
-    let batch: Line[] = []
-    for await (const line of lines) {
-      if (line.text.trim() === '') continue
-      batch.push(line)
-      if (batch.length < AT_ONCE) continue
+  async run(events: AsyncIterable<EventText>): Promise<void> {
+    let batch: EventText[] = []
+    try {
+      for await (const event of events) {
+        batch.push(event)
+        if (batch.length < AT_ONCE) continue
+        await this.#offerAll(batch)
+        batch = []
+        if (this.#end !== undefined) return
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadableRest)) throw error
+      // What comes before is complete.
       await this.#offerAll(batch)
-      batch = []
-      if (this.#end !== undefined) return
+      this.#endAt(error.line, error.message)
+      return
     }
     await this.#offerAll(batch)
   }
 
-  async #offerAll(batch: readonly Line[]): Promise<void> {
+  async #offerAll(batch: readonly EventText[]): Promise<void> {
     const [first] = batch
     if (first === undefined || this.#end !== undefined) return
-    if (this.#terminal.stop.aborted) {
-      this.#end = { line: first.number, why: 'stopped' }
-      return
-    }
-    await Promise.all(batch.map(line => this.#offer(line)))
+    if (this.#terminal.stop.aborted) return this.#endAt(first.line, 'stopped')
+    this.#offered = batch.at(-1)?.line ?? 0
+    await Promise.all(batch.map(event => this.#offer(event)))
   }
 
-  async #offer({ number, text }: Line): Promise<void> {
+  async #offer({ line, bytes }: EventText): Promise<void> {
     for (let tries = 1; ; tries++) {
-      const result = await this.#ingest(text)
+      const result = await this.#ingest(bytes)
       if (result.outcome !== 'refused') return this.#count(result)
-      if (result.status < 500) return this.#refuse({ line: number, code: result.code, detail: result.detail })
+      if (result.status < 500) return this.#refuse({ line, code: result.code, detail: result.detail })
       // The inbox is full or down, which is not this event's fault.
-      if (tries === TRIES || this.#terminal.stop.aborted) {
-        if (this.#end === undefined || number < this.#end.line) this.#end = { line: number, why: result.code }
-        return
-      }
+      if (tries === TRIES || this.#terminal.stop.aborted) return this.#endAt(line, result.code)
       await new Promise(wake => setTimeout(wake, result.retryAfterMs ?? RETRY_MS))
     }
   }
 
-  async #ingest(text: string): Promise<IngestResult> {
+  /** The earliest line counts. */
+  #endAt(line: number, why: string): void {
+    if (this.#end === undefined || line < this.#end.line) this.#end = { line, why }
+  }
+
+  async #ingest(bytes: Uint8Array): Promise<IngestResult> {
     const { source, dryRun } = this.#flags
-    const result = await this.#receiver.ingest(new TextEncoder().encode(text), { source })
+    if (!isUtf8(bytes))
+      return {
+        outcome: 'refused',
+        status: 400,
+        code: 'json_invalid',
+        detail: 'it is not UTF-8: save the file as UTF-8',
+      }
+    const result = await this.#receiver.ingest(bytes, { source })
     if (!dryRun || result.outcome === 'refused') return result
     const found = await this.#inbox.lookup?.(await eventKey(result.namespace, result.id))
     if (found === undefined || found.state === 'unknown') return result
@@ -155,8 +169,13 @@ class Ingesting {
 
   #refuse(bad: Bad): void {
     this.#bad.push(bad)
-    if (this.#flags.failFast && (this.#end === undefined || bad.line < this.#end.line))
-      this.#end = { line: bad.line, why: bad.code }
+    if (this.#flags.failFast) this.#endAt(bad.line, bad.code)
+  }
+
+  /** Says how far the file was offered: at a bad line, events behind it may be under way. */
+  #reach(): string {
+    if (this.#offered === 0) return 'Nothing was offered.'
+    return `Of the events that begin at lines 1 to ${this.#offered}, all were offered; of those behind, none.`
   }
 
   /** Prints counts by outcome, and the bad lines by number. */
@@ -169,7 +188,12 @@ class Ingesting {
       const { accepted, duplicate, dead } = this.#counts
       const counts = { accepted, duplicates: duplicate, dead, refused: bad.length }
       out(
-        JSON.stringify({ ...counts, lines: bad, ...(dryRun && { dryRun }), ...(end && { stoppedAt: end }) }),
+        JSON.stringify({
+          ...counts,
+          lines: bad,
+          ...(dryRun && { dryRun }),
+          ...(end && { stoppedAt: end, offeredTo: this.#offered }),
+        }),
       )
     } else {
       for (const { line, code, detail } of bad.slice(0, SHOWN))
@@ -181,7 +205,9 @@ class Ingesting {
       const would = dryRun ? 'Nothing was stored. It would be: ' : ''
       out(`${would}${counts.join(', ')}, ${bad.length} refused`)
       if (end !== undefined)
-        err(`Ended at line ${end.line} (${end.why}). Run it again: what is stored is known already.`)
+        err(
+          `Ended at line ${end.line} (${printable(end.why)}). Run it again: what is stored is known already. ${this.#reach()}`,
+        )
     }
     return bad.length === 0 && end === undefined ? EXIT.ok : EXIT.failed
   }
@@ -190,17 +216,24 @@ class Ingesting {
 /** Steps of the progress bar, for a file of any length. */
 const STEPS = 100
 
-function linesOf(file: string, terminal: Terminal): { lines: AsyncIterable<Line>; bar: Progress } {
-  if (file === STANDARD_INPUT) return { lines: split(inputOf(terminal)), bar: { advance() {}, stop() {} } }
+function eventsOf(file: string, terminal: Terminal): { events: AsyncIterable<EventText>; bar: Progress } {
+  if (file === STANDARD_INPUT)
+    return { events: eventsIn(inputOf(terminal), 'standard input'), bar: { advance() {}, stop() {} } }
   const path = resolve(terminal.cwd, file)
   const bytes = sizeOf(path, file)
   const bar = terminal.progress(STEPS, `the lines of ${file}`)
-  return { lines: split(withProgress(createReadStream(path), bytes, bar)), bar }
+  return { events: eventsIn(withProgress(createReadStream(path), bytes, bar), file), bar }
 }
 
 function sizeOf(path: string, file: string): number {
+  const stats = statsOf(path, file)
+  if (stats.isDirectory()) throw new UsageError(`${printable(file)} is a folder: name one of its files`)
+  return stats.size
+}
+
+function statsOf(path: string, file: string): Stats {
   try {
-    return statSync(path).size
+    return statSync(path)
   } catch (cause) {
     throw new UsageError(`there is no file ${printable(file)}, or it cannot be read`, { cause })
   }
@@ -223,17 +256,4 @@ async function* withProgress(
     read += chunk.length
     for (const now = Math.floor((STEPS * read) / total); shown < now; shown++) bar.advance()
   }
-}
-
-/** Splits at line ends: of a large file, only one line is held at a time. */
-async function* split(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Line> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  let number = 0
-  for await (const chunk of chunks) {
-    const texts = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/)
-    rest = texts.pop() ?? ''
-    for (const text of texts) yield { number: ++number, text }
-  }
-  yield { number: ++number, text: rest + decoder.decode() }
 }
