@@ -49,7 +49,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     terminal: [],
     command: ['terminal'],
     secrets: ['command', 'terminal'],
-    delivery: ['command'],
+    delivery: ['command', 'terminal'],
     doctor: [...SHARED, 'delivery'],
     send: [...SHARED, 'delivery'],
     listen: [...SHARED, 'delivery', 'doctor'],

@@ -176,13 +176,14 @@ describe('send', () => {
 
   test("a reply from something else is not mistaken for a receiver's", async () => {
     const server = createServer((request, response) => {
-      response.writeHead(Number(request.url?.slice(1))).end()
+      const status = Number(request.url?.slice(1))
+      response.writeHead(status, status === 302 ? { location: '/elsewhere?x=1' } : {}).end()
     }).listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))
     const { port } = server.address() as AddressInfo
     const hints: Record<string, RegExp> = {
       200: /not from an Ackhook receiver: check the path/,
-      302: /A redirect is not an acknowledgement/,
+      302: /A redirect is not an acknowledgement, and is not followed: send to http:\/\/[\d.:]+\/elsewhere\?x=1, if/,
       403: /requires a login/,
       404: /no route for this path or method/,
     }

@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { createReceiver } from '@ackhook/core'
+import { testReceiver } from '@ackhook/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { testOf } from '../src/lib/test-of.ts'
 import { answering, SECRET, start } from './set-up.ts'
@@ -59,9 +61,67 @@ test('a test tells the signature that is not the default one, and keeps a name t
   const text = '{"id":"evt_1","type":"a.b","data":{"__proto__":{"n":1}}}'
   const log = [{ requestHeaders: { 'X-Sig': `t=1,v2=${'a'.repeat(64)}` } }]
   const file = testOf({ event: 'evt_1', type: 'a.b', body: { text, base64: null }, log })
-  expect(file).toContain("deliverEvent(event, { header: 'X-Sig', scheme: 'v2' })")
-  expect(file).toContain(`const event = JSON.parse('${text}')`)
+  expect(file).toContain("deliverEvent(event, { body, header: 'X-Sig', scheme: 'v2' })")
+  expect(file).toContain(`const body = '${text}'\nconst event = JSON.parse(body)`)
 })
+
+const enveloped = (data: string) =>
+  `{"id":"evt_1","type":"a.b","created_at":"2026-03-01T12:00:00Z","data":${data}}`
+
+test('a test delivers what an object cannot express as the exact text, and says so', async () => {
+  const exact = [
+    '{"n":12345678901234567890}',
+    '{"n":1.0}',
+    '{"n":1e3}',
+    '{"n":-0}',
+    '{"n":1,"n":2}',
+    '{"2":0,"1":0}',
+    '{"\\u005f_proto__":{"n":1}}',
+    '{"deep":[{"n":0.10}],"text":"it\'s \\\\ \\" \\n \u2028 `x`"}',
+  ].map(enveloped)
+  const files = exact.map(
+    text => testOf({ event: 'evt_1', type: 'a.b', body: { text, base64: null }, log: [] }) ?? '',
+  )
+  for (const file of files) expect(file).toContain('// The exact text: an object cannot express its numbers')
+  // Evaluates each file with a receiver that keeps what arrives.
+  const delivered = await Promise.all(files.map(deliveredBy))
+  expect(delivered).toEqual(exact)
+})
+
+test('a test has a literal where that says the same', async () => {
+  for (const data of [
+    '{"n":1,"t":"\\u00e9\\/"}',
+    '{ "a" : [ 1.5, -2, true, null ] }',
+    '{}',
+    '{"n":9007199254740991}',
+  ]) {
+    const file =
+      testOf({ event: 'evt_1', type: 'a.b', body: { text: enveloped(data), base64: null }, log: [] }) ?? ''
+    expect(file).toContain('const event = {\n')
+    expect(JSON.parse(await deliveredBy(file))).toEqual(JSON.parse(enveloped(data)))
+  }
+})
+
+/** Returns the body that a generated file delivers. */
+async function deliveredBy(file: string): Promise<string> {
+  const bodies: string[] = []
+  const receiver = (secret: string) => {
+    const hooks = createReceiver({ secret, logger: { info() {}, warn() {}, error() {} } })
+    hooks.on('*', () => {})
+    const { handle } = hooks
+    const keeping = (request: Parameters<typeof handle>[0]) => {
+      bodies.push(new TextDecoder().decode(request.body as Uint8Array))
+      return handle.call(hooks, request)
+    }
+    return Object.assign(hooks, { handle: keeping })
+  }
+  const code = file.replace(/^import .*$/gm, '')
+  const running: Promise<unknown>[] = []
+  const run = new Function('testReceiver', 'expect', 'test', 'createHooks', code)
+  run(testReceiver, expect, (_name: string, body: () => Promise<unknown>) => running.push(body()), receiver)
+  await Promise.all(running)
+  return bodies[0] ?? ''
+}
 
 test.each(['nothing', '[]', 'null'])('%s is not an event to test with', text => {
   expect(testOf({ event: 'e', type: 't', body: { text, base64: null }, log: [] })).toBeUndefined()

@@ -8,7 +8,12 @@ export {
 } from './receiver/every-order.ts'
 export { recordedEvents } from './receiver/recorded-events.ts'
 export type { HandledAttempt, TestDelivery } from './receiver/test-delivery.ts'
-export { type TestReceiver, type TestReceiverOptions, testReceiver } from './receiver/test-receiver.ts'
+export {
+  type DeliverEventOptions,
+  type TestReceiver,
+  type TestReceiverOptions,
+  testReceiver,
+} from './receiver/test-receiver.ts'
 export { createEvent, type EventOverrides, type EventSources } from './requests/create-event.ts'
 export { formatTimestamp } from './requests/format-timestamp.ts'
 export { type SignOptions, sign } from './requests/sign.ts'

@@ -26,7 +26,7 @@ export {
 export { type FaultOptions, type Faults, resolveFaults } from './sender/faults.ts'
 export { type AttemptMade, type AttemptPlan, makeAttempt } from './sender/make-attempt.ts'
 export { type FailedDelivery, nextAttemptAt } from './sender/next-attempt.ts'
-export { codeOf } from './sender/post.ts'
+export { codeOf, redirectOf } from './sender/post.ts'
 export type { InjectedFault } from './sender/send-attempt.ts'
 export { shuffleSome } from './sender/shuffle-some.ts'
 export type { AttemptDraft } from './sender/sign-attempt.ts'

@@ -1,13 +1,14 @@
 import type { PostResult } from '@ackhook/testing'
+import { excerpt } from '../terminal/text.ts'
 
-type Reply = Pick<PostResult, 'status' | 'code' | 'error'>
+type Reply = Pick<PostResult, 'status' | 'code' | 'error' | 'location'>
 
 /** The verb that made the request, which decides the options that a hint may name. */
 export type Requester = 'send' | 'replay' | 'listen' | 'emulator' | 'conformance'
 
 interface Hint {
   readonly applies: (reply: Reply) => boolean
-  readonly lines: readonly string[] | ((by: Requester) => readonly string[])
+  readonly lines: readonly string[] | ((by: Requester, replies: readonly Reply[]) => readonly string[])
   /** The verbs that give the hint. Default: all. */
   readonly by?: readonly Requester[]
 }
@@ -89,7 +90,7 @@ const HINTS: readonly Hint[] = [
   },
   {
     applies: ({ status = 0 }) => status >= 300 && status < 400,
-    lines: ['A redirect is not an acknowledgement: send to the address it leads to.'],
+    lines: (_by, replies) => [redirectHint(replies)],
   },
   {
     applies: reply => isForeign(reply) && reply.status! >= 200 && reply.status! < 300,
@@ -145,6 +146,15 @@ const HINTS: readonly Hint[] = [
   },
 ]
 
+const SHOWN_ADDRESSES = 3
+
+function redirectHint(replies: readonly Reply[]): string {
+  const targets = [...new Set(replies.flatMap(({ location }) => location ?? []))]
+  const shown = targets.slice(0, SHOWN_ADDRESSES).map(excerpt).join(' or ')
+  const where = shown === '' ? 'the address it leads to' : `${shown}, if that is your app's`
+  return `A redirect is not an acknowledgement, and is not followed: send to ${where}.`
+}
+
 const OF_START = ' of ackhook emulator start'
 
 function acceptIt(by: Requester): string {
@@ -154,7 +164,7 @@ function acceptIt(by: Requester): string {
 /** Returns advice for a newcomer, once for each kind of reply. */
 export function hintsFor(replies: readonly Reply[], by: Requester): string[] {
   return HINTS.filter(hint => hint.by?.includes(by) !== false && replies.some(hint.applies)).flatMap(
-    ({ lines }) => (typeof lines === 'function' ? lines(by) : lines),
+    ({ lines }) => (typeof lines === 'function' ? lines(by, replies) : lines),
   )
 }
 

@@ -1,5 +1,6 @@
 import { parseSignatureHeader, Refusal } from '@ackhook/core/spi'
 import { type Check, type Facts, type Finding, proves } from './evidence.ts'
+import { keysOf, numbersOf, parseTree } from './json-tree.ts'
 
 /** Checks that compute no digest, in their order of judgment. Each one that applies is the whole cause. */
 export const CHECKS: readonly Check[] = [
@@ -271,6 +272,14 @@ function bodyReplaced({ text }: Facts): Finding | undefined {
 function somethingElse({ text, secret, others }: Facts): Finding | undefined {
   const tried =
     others.length === 0 ? `the secret from ${secret.source}` : `any of ${others.length + 1} secrets`
+  const lost = lossOf(text)
+  if (lost !== undefined) {
+    return {
+      cause: 'secret-wrong',
+      proven: false,
+      text: `The signature does not match ${tried}, and no change of the body can be seen. The secret probably belongs to another endpoint or workspace, or is an old one: copy this endpoint's secret again. If it is right, the body was parsed and serialized again without a trace, which ${lost}: save the delivery again with npx ackhook listen --save, with nothing between it and the platform.`,
+    }
+  }
   return isCompact(text)
     ? {
         cause: 'secret-wrong',
@@ -282,6 +291,19 @@ function somethingElse({ text, secret, others }: Facts): Finding | undefined {
         proven: false,
         text: `The signature does not match ${tried}, and no usual change of the body explains it. Check that the secret belongs to this endpoint, and that these are the bytes as they arrived: save the delivery again with npx ackhook listen --save, with nothing between it and the platform.`,
       }
+}
+
+/** Returns what a parser may have lost of a compact body, so that it only looks unchanged. */
+function lossOf(text: string): string | undefined {
+  if (!isCompact(text)) return undefined
+  const tree = parseTree(text)
+  const losses = [
+    ...(numbersOf(tree).length > 0
+      ? ['writes numbers otherwise (1.0 and 1e3 become 1 and 1000, and the last digits of long ones change)']
+      : []),
+    ...(keysOf(tree).some(key => /^\d+$/.test(key)) ? ['sorts keys that are numbers'] : []),
+  ]
+  return losses.length === 0 ? undefined : losses.join(' and ')
 }
 
 function isCompact(text: string): boolean {

@@ -20,6 +20,9 @@ const COMPACT = JSON.stringify(EVENT)
 const SPACED =
   '{"id": "evt_1", "type": "conversation.resolved", "created_at": "2026-03-01T12:00:00Z", "data": {"conversation_id": "cnv_1", "channel": "whatsapp", "resolved_by": "Zo\\u00eb / ai", "note": "<b>"}}'
 
+const withData = (data: string): string =>
+  `{"id":"evt_1","type":"a.b","created_at":"2026-03-01T12:00:00Z","data":${data}}`
+
 interface Mishap {
   /** Signed body. */
   readonly signed?: string | Uint8Array
@@ -112,6 +115,24 @@ describe('the body', () => {
       },
       'body-reserialized',
     ],
+    ...[
+      // What JSON.parse and JSON.stringify lose, or a parser of another language adds.
+      ['{"n":1.0}', '{"n":1}'],
+      ['{"n":1e3}', '{"n":1000}'],
+      ['{"n":1}', '{"n":1.0}'],
+      ['{"n":1000}', '{"n":1e+3}'],
+      ['{"a":1.0,"b":2,"c":3.50}', '{"a":1.0, "b":2, "c":3.50}'],
+      ['{"a":7,"b":2.0,"c":[1,{"d":3}]}', '{"a":7,"b":2,"c":[1,{"d":3}]}'],
+      ['{"n":12345678901234567890,"m":1.0}', '{ "n": 12345678901234567890, "m": 1.0 }'],
+      ['{"10":"a","9":"b"}', '{"9":"b","10":"a"}'],
+      ['{"z":"a","1":"b"}', '{"1":"b","z":"a"}'],
+      ['{"2":"a","1":"b"}', '{"2": "a", "1": "b"}'],
+      ['{"a":1,"a":2}', '{"a": 1, "a": 2}'],
+    ].map(([signed = '', arrived = '']): [string, { signed: string; arrived: string }, string] => [
+      `written as ${arrived} instead of ${signed}`,
+      { signed: withData(signed), arrived: withData(arrived) },
+      'body-reserialized',
+    ]),
     ['with a newline at the end', { arrived: `${COMPACT}\n` }, 'body-end'],
     ['without its newline', { signed: `${COMPACT}\n`, arrived: COMPACT }, 'body-end'],
     ['without its Windows line end', { signed: `${COMPACT}\r\n`, arrived: COMPACT }, 'body-end'],
@@ -225,6 +246,23 @@ describe('the secret', () => {
       'body-reserialized',
     ])
   })
+})
+
+test('a body that a parser may have changed without a trace is not called unchanged', async () => {
+  for (const [signed, arrived] of [
+    ['{"n":12345678901234567890}', '{"n":12345678901234567000}'],
+    ['{"n":1.10,"m":2.000}', '{"n":1.1,"m":2}'],
+    ['{"3":1,"1":1,"2":1}', '{"1":1,"2":1,"3":1}'],
+  ] as const) {
+    const { findings } = await diagnose(deliver({ signed: withData(signed), arrived: withData(arrived) }), {
+      secrets: [named(SECRET)],
+    })
+    expect(findings).toMatchObject([{ cause: 'secret-wrong', proven: false }])
+    expect(findings[0]?.text).not.toContain('unchanged')
+    expect(findings[0]?.text).toMatch(/writes numbers otherwise|sorts keys that are numbers/)
+  }
+  const { findings } = await diagnose(deliver({ signedWith: OTHER }), { secrets: [named(SECRET)] })
+  expect(findings[0]?.text).toContain('the body looks unchanged')
 })
 
 describe('the time', () => {

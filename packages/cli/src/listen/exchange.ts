@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type ExchangeLimits, exchange } from '@ackhook/testing/spi'
+import { type ExchangeLimits, exchange, redirectOf } from '@ackhook/testing/spi'
 import { type CapturedRequest, headersToSend } from '../delivery/captured-request.ts'
 
 const MAX_BYTES = 64 * 1024 ** 2
@@ -35,6 +35,8 @@ export interface ForwardedReply {
   readonly body: Uint8Array
   /** Reason why the app did not reply. */
   readonly error?: string
+  /** Address that a reply of 3xx leads to. */
+  readonly location?: string
 }
 
 const MAX_REPLY_BYTES = 16 * 1024 ** 2
@@ -51,7 +53,12 @@ export async function forward(
   const reply = await exchange(url, request, { ...limits, maxBodyBytes: MAX_REPLY_BYTES })
   if (!('error' in reply)) {
     const passed = reply.headers.filter(([name]) => PASSED_BACK.includes(name.toLowerCase()))
-    return { status: reply.status, headers: Object.fromEntries(passed), body: reply.body }
+    return {
+      status: reply.status,
+      headers: Object.fromEntries(passed),
+      body: reply.body,
+      ...redirectOf(url, reply),
+    }
   }
   const message = `No reply from ${new URL(url).host}: ${reply.error}.`
   return {

@@ -134,10 +134,13 @@ class Listener {
 /** Explains why the app refuses a delivery that verifies here, or gives no acknowledgement at all. */
 function withReplyOfApp(
   arrival: Arrival,
-  { status, error, body }: ForwardedReply,
+  { status, error, body, location }: ForwardedReply,
   secrets: readonly NamedSecret[],
 ): Arrival {
-  const reply = error === undefined ? { status, ...codeOf(new TextDecoder().decode(body)) } : { error }
+  const reply =
+    error === undefined
+      ? { status, ...codeOf(new TextDecoder().decode(body)), ...(location && { location }) }
+      : { error }
   const hints = hintsFor([reply], 'listen')
   const forwarded = {
     ...arrival,

@@ -14,10 +14,11 @@ export interface TestedEvent extends Pick<LoggedDelivery, 'body'> {
  * secret. Undefined for bytes that are no JSON object.
  */
 export function testOf({ event, type, body, log }: TestedEvent): string | undefined {
-  const literal = body.base64 === null ? literalOf(body.text) : undefined
-  if (literal === undefined) return undefined
+  const value = body.base64 === null ? objectOf(body.text) : undefined
+  if (value === undefined) return undefined
+  const isExact = hasLiteral(body.text, value)
   const signature = signatureOf(log.at(-1)?.requestHeaders ?? {})
-  const options = signature === undefined ? '' : optionsOf(signature)
+  const options = [...(isExact ? [] : ['body']), ...(signature === undefined ? [] : optionsOf(signature))]
   return [
     `import { testReceiver } from '@ackhook/testing'`,
     `import { expect, test } from 'vitest'`,
@@ -25,36 +26,52 @@ export function testOf({ event, type, body, log }: TestedEvent): string | undefi
     '',
     `const secret = 'whsec_only-for-tests'`,
     '',
-    `const event = ${literal}`,
+    ...(isExact
+      ? [`const event = ${JSON.stringify(value, undefined, 2)}`]
+      : [
+          '// The exact text: an object cannot express its numbers, the order of its keys, a key that comes twice, or __proto__.',
+          `const body = ${quoted(body.text)}`,
+          'const event = JSON.parse(body)',
+        ]),
     '',
     `test(${quoted(`${type} ${event} is handled`)}, async () => {`,
     '  const app = testReceiver(createHooks(secret), { secret })',
-    `  const { outcome, error } = await app.deliverEvent(event${options})`,
+    `  const { outcome, error } = await app.deliverEvent(event${options.length === 0 ? '' : `, { ${options.join(', ')} }`})`,
     "  expect({ outcome, error }).toEqual({ outcome: 'handled' })",
     '})',
     '',
   ].join('\n')
 }
 
-function literalOf(text: string): string | undefined {
-  let value: unknown
+function objectOf(text: string): object | undefined {
   try {
-    value = JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  // In a literal, this name would set the prototype.
-  if (text.includes('__proto__')) return `JSON.parse(${quoted(text)})`
-  return JSON.stringify(value, undefined, 2)
 }
 
-function optionsOf({ header, scheme }: { readonly header: string; readonly scheme: string }): string {
-  const changed = [
+/** Returns whether a literal of the value has all that the text says: each digit, each key and their order. */
+function hasLiteral(text: string, value: object): boolean {
+  const plain = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, part =>
+    part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
+  )
+  // In a literal, this name would set the prototype.
+  return plain === JSON.stringify(value) && !plain.includes('"__proto__"')
+}
+
+function optionsOf({
+  header,
+  scheme,
+}: {
+  readonly header: string
+  readonly scheme: string
+}): readonly string[] {
+  return [
     ...(header.toLowerCase() === 'x-service-signature' ? [] : [`header: ${quoted(header)}`]),
     ...(scheme === 'v1' ? [] : [`scheme: ${quoted(scheme)}`]),
   ]
-  return changed.length === 0 ? '' : `, { ${changed.join(', ')} }`
 }
 
 /** Writes text as a literal. */

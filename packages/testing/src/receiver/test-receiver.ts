@@ -36,6 +36,12 @@ const HOUR_MS = 3_600_000
 
 type AnyEvent = WebhookEvent<string, object>
 
+/** Options of `deliverEvent`. */
+export interface DeliverEventOptions extends Partial<SignedRequestOptions> {
+  /** The exact body that is signed and delivered. Default: the event as JSON, in which a number may lose digits. */
+  readonly body?: string | Uint8Array | undefined
+}
+
 /** A receiver under test. */
 export interface TestReceiver {
   /** Signs the event, delivers it, and resolves when its handlers are done, including retries. */
@@ -47,7 +53,7 @@ export interface TestReceiver {
   /** Delivers an existing event. Deliver the same one again to see a duplicate. */
   deliverEvent<Event extends AnyEvent>(
     event: Event,
-    request?: Partial<SignedRequestOptions>,
+    request?: DeliverEventOptions,
   ): Promise<TestDelivery<Event>>
   /** All deliveries so far. */
   readonly deliveries: readonly TestDelivery<AnyEvent>[]
@@ -77,14 +83,14 @@ export function testReceiver(
 
   async function deliverEvent<Event extends AnyEvent>(
     event: Event,
-    changes: Partial<SignedRequestOptions> = {},
+    { body, ...changes }: DeliverEventOptions = {},
   ): Promise<TestDelivery<Event>> {
     const log = logs.get(event.id) ?? new AttemptLog()
     logs.set(event.id, log)
     const start = log.length
     const background: Promise<unknown>[] = []
     const request = {
-      ...signedRequest(event, { secret, timestamp: Math.floor(clock() / 1000), ...changes }),
+      ...signedRequest(body ?? event, { secret, timestamp: Math.floor(clock() / 1000), ...changes }),
       context: undefined as never,
       waitUntil: (work: Promise<unknown>) => void background.push(work),
     }

@@ -3,6 +3,7 @@ import type { Random } from '../lib/seeded-random.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
 import type { Exchange } from './exchange.ts'
 import { type AttemptMade, makeAttempt } from './make-attempt.ts'
+import { redirectOf } from './post.ts'
 import type { SendAttempt } from './send-attempt.ts'
 import type { ResolvedSender } from './sender-options.ts'
 
@@ -47,7 +48,7 @@ export class AttemptSender {
     this.#health.record(made.acknowledged)
     return {
       ...{ number, at, acknowledged: made.acknowledged, durationMs: made.result.durationMs },
-      ...replyOf(made),
+      ...replyOf(made, url),
       faults: rotated ? ['rotated', ...made.faults] : made.faults,
     }
   }
@@ -61,13 +62,13 @@ export class AttemptSender {
   }
 }
 
-function replyOf({
-  result,
-  code,
-  retryAfterMs,
-}: AttemptMade): Pick<SendAttempt, 'status' | 'code' | 'body' | 'error' | 'retryAfterMs'> {
+function replyOf(
+  { result, code, retryAfterMs }: AttemptMade,
+  url: string,
+): Pick<SendAttempt, 'status' | 'code' | 'body' | 'error' | 'retryAfterMs' | 'location'> {
   return {
     ...reasonOrReply(result),
+    ...('status' in result && redirectOf(url, result)),
     ...(code !== undefined && { code }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }

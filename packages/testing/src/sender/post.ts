@@ -9,6 +9,8 @@ export interface PostResult {
   /** The first 2,000 characters of the reply's body. */
   readonly body?: string
   readonly retryAfter: string | null
+  /** Address that a reply of 3xx leads to. Nothing was sent there. */
+  readonly location?: string
   /** Reason why there was no reply. */
   readonly error?: string
   readonly durationMs: number
@@ -28,7 +30,14 @@ export async function post(
   if ('error' in result) return { retryAfter: null, ...result }
   const body = new TextDecoder().decode(result.body).slice(0, KEPT_CHARACTERS)
   const { status, durationMs } = result
-  return { status, ...codeOf(body), body, retryAfter: retryAfterOf(result), durationMs }
+  return {
+    status,
+    ...codeOf(body),
+    body,
+    retryAfter: retryAfterOf(result),
+    ...redirectOf(url, result),
+    durationMs,
+  }
 }
 
 /** Returns the `code` in a reply's JSON. */
@@ -40,6 +49,19 @@ export function codeOf(text: string): { code?: string } {
   } catch {
     return {}
   }
+}
+
+/** Returns the address that a reply of 3xx leads to, without a user name and password. */
+export function redirectOf(
+  url: string,
+  { status, headers }: Pick<ReplyReceived, 'status' | 'headers'>,
+): { location?: string } {
+  const target = headers.find(([name]) => name.toLowerCase() === 'location')?.[1]
+  if (status < 300 || status > 399 || target === undefined || !URL.canParse(target, url)) return {}
+  const location = new URL(target, url)
+  location.username = ''
+  location.password = ''
+  return { location: location.href }
 }
 
 /** The `Retry-After` header's value. */

@@ -21,6 +21,8 @@ export interface SendAttempt {
   /** First 2,000 characters of the reply, as in the delivery log. */
   readonly body?: string
   readonly retryAfterMs?: number
+  /** Address that a reply of 3xx leads to. Nothing was sent there. */
+  readonly location?: string
   /** Reason why there was no reply. */
   readonly error?: string
   readonly durationMs: number
