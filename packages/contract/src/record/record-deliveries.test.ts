@@ -172,6 +172,47 @@ it('names the same type, shape and number alike after a restart, so that a file 
   expect([...second.files.keys()][1]).toMatch(/^message\.received_[0-9a-f]{8}_2\.json$/)
 })
 
+it('names files as every system allows, and differently for each type', async () => {
+  const types = [
+    'a.b',
+    'A.b',
+    'a/b',
+    'a:b',
+    'a-b',
+    'CON',
+    'con',
+    'con.x',
+    'aux',
+    'nul.created',
+    'com1',
+    'lpt9.a',
+    'console.opened',
+  ]
+  types.push(
+    '..',
+    '.hidden',
+    'trailing.',
+    'trailing ',
+    'a\\b',
+    'x'.repeat(300),
+    'x'.repeat(301),
+    'no-type',
+    '\u202e',
+    '日本',
+    '本日',
+  )
+  const { files, deliver, recorder } = recorded()
+  for (const type of types) await deliver({ ...message({}), type })
+  await recorder.close()
+  const names = [...files.keys()]
+  expect(new Set(names.map(name => name.toLowerCase())).size).toBe(types.length)
+  for (const name of names) {
+    expect(name).toMatch(/^[a-z0-9][a-z0-9._-]{0,90}\.json$/)
+    expect(name).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)\./)
+  }
+  expect(names[0]).toMatch(/^a\.b_/)
+})
+
 it.each([
   ['write', {}],
   ['keep', { write() {}, keep: 'data.channel' }],

@@ -237,12 +237,26 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some(one => isDeeper(one, levels - 1))
 }
 
-/** A type is the sender's text: no path, no hidden file, no endless name. */
+/** Names of devices, which Windows refuses for files with any ending. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/
+
+/**
+ * A type is the sender's text: no path, no hidden file, no endless name, none that Windows refuses, and not the name of another
+ * type where the case of letters does not count.
+ */
 function fileNameOf(type: string): string {
-  return (
-    type
-      .replace(/[^A-Za-z0-9.-]/g, '-')
-      .replace(/^\.+/, '')
-      .slice(0, 60) || 'no-type'
-  )
+  if (type === '') return 'no-type'
+  if (/^[a-z0-9][a-z0-9.-]{0,59}$/.test(type) && type !== 'no-type' && !DEVICE.test(type)) return type
+  const shown = type
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')
+    .replace(/^\.+/, '')
+    .slice(0, 40)
+  return `type-${shown}-${hashOf(type)}`
+}
+
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return (hash >>> 0).toString(16).padStart(8, '0')
 }
