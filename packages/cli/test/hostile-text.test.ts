@@ -123,6 +123,7 @@ test.each([
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colors begin with one
     const plain = [...terminal.printed, ...terminal.complained]
       .join('\n')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: colors begin with one
       .replace(/\u001b\[(?:[12]|22|3[1-39])m/g, '')
     expectHarmless(args, { out: plain, err: '' })
   }
