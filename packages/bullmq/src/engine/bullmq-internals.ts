@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { ConfigurationError } from '@ackhook/core'
 import { type Moment, momentNow } from '@ackhook/core/spi'
 import type { IQueueBackend, PostgresConnection, PostgresQueueBackend } from 'bullmq'
@@ -23,15 +24,20 @@ export interface PostgresBackend extends Pick<PostgresQueueBackend, 'waitForJob'
   run(command: string, params: readonly unknown[]): Promise<unknown>
   /** Runs each of BullMQ's operations. Each is a single statement. */
   query(query: unknown, params?: readonly unknown[]): Promise<unknown>
-  readonly connection: Pick<PostgresConnection, 'waitUntilReady' | 'isClosing'> & {
-    getListenClient(): Promise<ListenClient>
-  }
+  readonly connection: Pick<PostgresConnection, 'waitUntilReady' | 'isClosing'> & ListeningConnection
 }
 const POSTGRES: Members = { run: 2, query: 2 }
 
-/** The part of a `pg` client that ends it if it is silent. */
-export interface ListenClient {
-  query(text: string): Promise<unknown>
+interface ListeningConnection {
+  /** Returns the connection on which BullMQ listens for new jobs. The first call makes it. */
+  getListenClient(): Promise<ListenClient>
+}
+const LISTENING: Members = { getListenClient: 0, handleListenClientError: 2 }
+
+/** The part of a `pg` client of a pool that BullMQ and this package use to listen for new jobs. */
+export interface ListenClient extends Pick<EventEmitter, 'on' | 'emit' | 'removeAllListeners'> {
+  query(...query: unknown[]): Promise<unknown>
+  release(failure?: unknown): void
   readonly connection?: { readonly stream?: { destroy(): unknown } }
 }
 
@@ -52,6 +58,55 @@ export function redisBackend(backend: object): RedisBackend {
 export function postgresBackend(backend: object): PostgresBackend {
   checkMembers('the backend for PostgreSQL', backend, POSTGRES)
   return backend as PostgresBackend
+}
+
+/**
+ * Guards the connections on which BullMQ listens for new jobs, and reports each. BullMQ
+ *
+ * - hears an error of one only after it has awaited `connect()`. One that has failed before, `failureOf` knows, is
+ *   reported again: BullMQ would keep it forever.
+ * - queries one that is still busy, which `pg` 9 refuses: here, one query follows the other.
+ * - removes all listeners, even the pool's, before it gives one up: an error that arrives while it ends is ignored.
+ */
+export function guardListenClients(
+  connection: ListeningConnection,
+  failureOf: (client: ListenClient) => Error | undefined,
+  onListening: (client: ListenClient) => void,
+): void {
+  checkMembers('the connection to PostgreSQL', connection, LISTENING)
+  const getListenClient = connection.getListenClient.bind(connection)
+  const guarded = new WeakSet<ListenClient>()
+  connection.getListenClient = async () => {
+    const client = await getListenClient()
+    const failure = failureOf(client)
+    if (failure !== undefined) {
+      client.emit('error', failure)
+      throw failure
+    }
+    if (guarded.has(client)) return client
+    guarded.add(client)
+    client.query = oneAtATime(client.query.bind(client))
+    client.release = ignoringErrors(client)
+    onListening(client)
+    return client
+  }
+}
+
+function oneAtATime(query: ListenClient['query']): ListenClient['query'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (...args) => {
+    const answer = last.then(() => query(...args))
+    last = answer.catch(() => {})
+    return answer
+  }
+}
+
+function ignoringErrors(client: ListenClient): ListenClient['release'] {
+  const release = client.release.bind(client)
+  return failure => {
+    release(failure)
+    client.removeAllListeners('error').on('error', () => {})
+  }
 }
 
 /** Checks that the loop of this worker can be woken. */

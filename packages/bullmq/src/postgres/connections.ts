@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { settlesWithin } from '@ackhook/core/spi'
-import type { ListenClient, PostgresBackend } from '../engine/bullmq-internals.ts'
+import { guardListenClients, type ListenClient, type PostgresBackend } from '../engine/bullmq-internals.ts'
 
 type Listener = (error: Error) => void
 
@@ -27,6 +27,40 @@ export class PoolListeners {
 
   #listeners(): Listener[] {
     return this.#emitter.listeners('error') as Listener[]
+  }
+}
+
+/** The part of a `pg` client that reports the end of its connection. */
+type Emitter = Pick<EventEmitter, 'on'>
+
+/**
+ * Listens to each connection of a pool from the moment in which it is taken out, and remembers what ended it. A pool
+ * listens only while a connection is idle, and whoever awaits `connect()` hears nothing until the next turn: without a
+ * listener, a server that ends the connection in the packet that says that it is ready would end the process. The query
+ * rejects by itself. A listener stays, since the pool does not listen to what it throws away.
+ */
+export class HeardClients {
+  readonly #pool: Pick<EventEmitter, 'on' | 'off'>
+  readonly #heard = new WeakSet<object>()
+  readonly #failures = new WeakMap<object, Error>()
+  readonly #hear = (client: Emitter): void => {
+    if (this.#heard.has(client)) return
+    this.#heard.add(client)
+    client.on('error', (error: Error) => void this.#failures.set(client, error))
+  }
+
+  constructor(pool: object) {
+    this.#pool = pool as Pick<EventEmitter, 'on' | 'off'>
+    this.#pool.on('acquire', this.#hear)
+  }
+
+  /** What ended this connection, if anything did. */
+  failureOf(client: object): Error | undefined {
+    return this.#failures.get(client)
+  }
+
+  stop(): void {
+    this.#pool.off('acquire', this.#hear)
   }
 }
 
@@ -74,14 +108,15 @@ export class StuckConnects {
  * has dropped it goes unnoticed until the system's own checks, minutes later, and every event would wait for the next
  * poll. Asks whenever the worker begins to wait.
  */
-export function watchListener(backend: PostgresBackend, silenceMs: number): void {
-  const { connection } = backend
-  const getListenClient = connection.getListenClient.bind(connection)
+export function watchListener(backend: PostgresBackend, heard: HeardClients, silenceMs: number): void {
   let listening: ListenClient | undefined
-  connection.getListenClient = async () => {
-    listening = await getListenClient()
-    return listening
-  }
+  guardListenClients(
+    backend.connection,
+    client => heard.failureOf(client),
+    client => {
+      listening = client
+    },
+  )
   const waitForJob = backend.waitForJob.bind(backend)
   backend.waitForJob = timeoutS => {
     if (listening !== undefined) void replaceIfSilent(listening, silenceMs)

@@ -32,7 +32,7 @@ import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
 import { leaveConnections, lockByServerClock, retryDeadlocks, retryingDeadlocks } from './backend-patches.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
-import { PoolListeners, StuckConnects, watchListener } from './connections.ts'
+import { HeardClients, PoolListeners, StuckConnects, watchListener } from './connections.ts'
 import { DeadRows } from './dead-rows.ts'
 import { postgresNotices } from './notices.ts'
 import { CREATE_ORDER, ISOLATION, ORDER_IS_MISSING } from './order-tables.ts'
@@ -137,6 +137,7 @@ class PostgresEngine implements QueueEngine {
   readonly #shared: QueueOptions<PostgresConnectionOptions>
   readonly #listeners: PoolListeners
   readonly #queue: PostgresQueue
+  readonly #heard: HeardClients
   readonly #stuckConnects: StuckConnects
   readonly #queries: Queries
   /** Queries that read or change many rows. */
@@ -156,6 +157,9 @@ class PostgresEngine implements QueueEngine {
     // The failed call rejects by itself. Without a listener, BullMQ would also print the error.
     this.#queue.on('error', () => {})
     const backend = this.#queue.getBackend()
+    this.#pool = backend.connection.pool
+    // In the turn in which BullMQ asks for its first connection.
+    this.#heard = new HeardClients(this.#pool)
     const internals = postgresBackend(backend)
     useTypes(internals, backend.connection.pool, limits.silenceMs)
     retryDeadlocks(internals)
@@ -164,7 +168,6 @@ class PostgresEngine implements QueueEngine {
       await this.#accept([{ name, data: JSON.parse(data), opts: { ...opts, jobId } }])
       return jobId
     }
-    this.#pool = backend.connection.pool
     this.#stuckConnects = new StuckConnects(this.#pool, limits.silenceMs)
     this.#queries = typedQueries(this.#pool, limits.silenceMs)
     this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
@@ -366,7 +369,7 @@ class PostgresEngine implements QueueEngine {
     leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
     useTypes(internals, this.#pool, limits.silenceMs)
     retryDeadlocks(internals)
-    watchListener(internals, limits.silenceMs)
+    watchListener(internals, this.#heard, limits.silenceMs)
     reportTakes(worker, backend, onTake)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
@@ -423,6 +426,7 @@ class PostgresEngine implements QueueEngine {
     this.#stuckConnects.stop()
     await this.#queue.disconnect()
     this.#listeners.remove()
+    this.#heard.stop()
   }
 
   async #settings(): Promise<readonly StoreNotice[]> {

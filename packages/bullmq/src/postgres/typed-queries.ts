@@ -14,7 +14,6 @@ export interface Queries {
 
 interface Client {
   query(config: object, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>
-  on(event: 'error', listener: () => void): unknown
   release(failure?: unknown): void
 }
 
@@ -58,19 +57,6 @@ export const TYPES = {
 /** Longer than any limit of ours, so that the limit of `pg`, which judges before it reads, never decides. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-const ignore = (): void => {}
-const watched = new WeakSet<Client>()
-
-/**
- * A broken connection must not end the process: its query rejects by itself. The pool listens only while a connection is
- * idle, and not to one that it throws away, so the listener stays.
- */
-function ignoreErrors(client: Client): void {
-  if (watched.has(client)) return
-  watched.add(client)
-  client.on('error', ignore)
-}
-
 /**
  * Runs queries of a pool, even the user's, with {@link TYPES}, whatever parsers the pool or the process has set. A
  * connection without a reply for `silenceMs` is replaced: the network may have dropped it.
@@ -80,7 +66,6 @@ export function typedQueries(pool: object, silenceMs: number): Queries {
   return {
     async query(text, values) {
       const client = await (pool as Pool).connect()
-      ignoreErrors(client)
       let failure: unknown
       try {
         const config = { text, types: TYPES, query_timeout: NO_LIMIT_MS }
