@@ -74,19 +74,22 @@ describe.each([
     expect(pause).toMatch(/npx ackhook inbox resume --all --(redis|postgres) \S+ --queue q/)
   })
 
-  test('a pause made in a dashboard is listed, with the time at which it was noticed, and ends here', async () => {
+  test('a pause made in a dashboard is listed, with the time at which it was noticed, may become ours, and ends here', async () => {
     const queue = unique('q')
     const dashboard = engine.queue(queue)
     onTestFinished(() => dashboard.close())
     const inbox = engine.inbox(queue)
     onTestFinished(async () => void (await inbox.close(1000)))
-    await inbox.start(scripted(COMPLETED), aPolicy())
+    const policy = aPolicy()
+    await inbox.start(scripted(COMPLETED), policy)
     const pausedAt = Date.now()
     await dashboard.pause()
     const [pause] = (await inbox.handling?.paused()) ?? []
     expect(pause?.since).toBeGreaterThanOrEqual(pausedAt)
     expect(await inbox.handling?.paused()).toEqual([pause])
     expect(await inbox.handling?.pause()).toBe(false)
+    await until(() => policy.seen.some(one => one.kind === 'notice' && one.code === 'handling_paused'))
+    expect(await inbox.handling?.paused()).toEqual([pause])
     expect(await inbox.handling?.resume()).toBe(true)
     expect(await dashboard.isPaused()).toBe(false)
   })

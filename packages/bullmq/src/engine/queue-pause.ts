@@ -12,7 +12,11 @@ export interface QueuePause {
 export interface PauseRecord {
   /** Returns BullMQ's flag and the record, each if there is one. */
   read(): Promise<readonly [flag: unknown, record: unknown]>
-  write(record: string): Promise<unknown>
+  /**
+   * Sets BullMQ's flag and the record of an own pause in one step, unless there is one: a process that dies between the
+   * two would leave a pause that nobody is told of. Resolves to whether the flag is new.
+   */
+  pause(now: number): Promise<boolean>
   /** Writes a record unless there is one. */
   add(record: string): Promise<unknown>
   forget(): Promise<unknown>
@@ -36,24 +40,21 @@ export function readPause(
 
 /** Pauses one queue by BullMQ's own means, and knows since when it is paused. */
 export class PauseSwitch {
-  readonly #queue: Pick<EventQueue, 'pause' | 'resume' | 'isPaused'>
+  readonly #queue: Pick<EventQueue, 'resume' | 'isPaused'>
   readonly #record: PauseRecord
 
-  constructor(queue: Pick<EventQueue, 'pause' | 'resume' | 'isPaused'>, record: PauseRecord) {
+  constructor(queue: Pick<EventQueue, 'resume' | 'isPaused'>, record: PauseRecord) {
     this.#queue = queue
     this.#record = record
   }
 
-  async pause(): Promise<boolean> {
-    if (await this.#queue.isPaused()) return false
-    // The flag first: a record without it would be dropped.
-    await this.#queue.pause()
-    await this.#record.write(`own ${Date.now()}`)
-    return true
+  pause(): Promise<boolean> {
+    return this.#record.pause(Date.now())
   }
 
   async resume(): Promise<boolean> {
     if (!(await this.#queue.isPaused())) return false
+    // The flag first: a record without it counts as none.
     await this.#queue.resume()
     await this.#record.forget()
     return true
@@ -62,10 +63,10 @@ export class PauseSwitch {
   async paused(): Promise<QueuePause | undefined> {
     const [flag, record] = await this.#record.read()
     const { pause } = readPause(flag, record)
-    // A tool may have read-only access.
-    if (pause !== undefined && record === null)
-      // Not in the place of the record of an own pause, which may come between the two.
-      await this.#record.add(`seen ${pause.since}`).catch(() => {})
-    return pause
+    if (pause === undefined || record !== null) return pause
+    // Not in the place of a record that was written meanwhile. A tool may have read-only access.
+    await this.#record.add(`seen ${pause.since}`).catch(() => {})
+    const [flagNow, recordNow] = await this.#record.read()
+    return recordNow === null ? pause : readPause(flagNow, recordNow).pause
   }
 }

@@ -55,11 +55,11 @@ import {
   HAS_JOBS,
   LOOK_UP,
   NAME_JOBS,
+  PAUSE,
   READ_COUNTS,
   READ_PAUSE,
   RECLAIM,
   RECORD_BEGIN,
-  RECORD_PAUSE,
   RELOCK,
   REMEMBERED,
   REPLACE_HANDLED,
@@ -178,7 +178,10 @@ class PostgresEngine implements QueueEngine {
         const { rows } = await this.#queries.query(READ_PAUSE, [queue])
         return [rows[0]?.['paused'], rows[0]?.['record']]
       },
-      write: record => this.#queries.query(RECORD_PAUSE, [queue, record]),
+      pause: async now => {
+        const { rows } = await this.#queries.query(PAUSE, [queue, now])
+        return rows[0]?.['is_new'] === true
+      },
       add: record => this.#queries.query(ADD_PAUSE, [queue, record]),
       forget: () => this.#queries.query(FORGET_PAUSE, [queue]),
     })

@@ -23,10 +23,20 @@ export const PAUSE_COLUMNS: string = `
 /** $1 queue. */
 export const READ_PAUSE: string = `SELECT ${PAUSE_COLUMNS}`
 
-/** $1 queue, $2 the record of a pause. */
-export const RECORD_PAUSE: string = `
-INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', $2)
-ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
+/**
+ * Pauses with BullMQ's own function and records the pause as ours, in one step. One that was made elsewhere becomes ours,
+ * and keeps its time. $1 queue, $2 now.
+ */
+export const PAUSE: string = `
+WITH recorded AS (
+  INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', 'own ' || $2::bigint)
+  ON CONFLICT (queue, field) DO UPDATE SET value = CASE
+    WHEN EXISTS (SELECT FROM meta WHERE queue = $1 AND field = 'paused') AND meta.value ~ '^(own|seen) [0-9]+$'
+      THEN regexp_replace(meta.value, '^seen', 'own')
+    ELSE EXCLUDED.value
+  END
+), paused AS MATERIALIZED (SELECT pause($1, true))
+SELECT NOT EXISTS (SELECT FROM meta WHERE queue = $1 AND field = 'paused') AS is_new FROM paused`
 
 /** $1 queue, $2 record. */
 export const ADD_PAUSE: string = `

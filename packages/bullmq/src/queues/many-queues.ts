@@ -99,7 +99,7 @@ export class ManyQueues implements Engine {
     await this.#record.use(this.#count)
     await this.#look()
     await this.#all(queue => queue.prepare(policy))
-    await this.#spreadPause()
+    await this.#followPause()
     this.#refreshLater()
   }
 
@@ -200,11 +200,11 @@ export class ManyQueues implements Engine {
   }
 
   pause(): Promise<boolean> {
-    return this.#any(queue => queue.pause())
+    return this.#firstThenOthers(queue => queue.pause())
   }
 
   resume(): Promise<boolean> {
-    return this.#any(queue => queue.resume())
+    return this.#firstThenOthers(queue => queue.resume())
   }
 
   async paused(): Promise<QueuePause | undefined> {
@@ -287,11 +287,24 @@ export class ManyQueues implements Engine {
     }
   }
 
-  /** A pause of the inbox holds for queues that were added since. */
-  async #spreadPause(): Promise<void> {
-    if (this.queues.length === 1) return
-    const pause = await this.#first.paused()
-    if (pause?.isOwn) await this.#all(queue => queue.pause())
+  /** The first queue's pause decides for all: see {@link ManyQueues.#followPause}. */
+  async #firstThenOthers(change: (queue: QueueEngine) => Promise<boolean>): Promise<boolean> {
+    const isFirst = await change(this.#first)
+    const others = await Promise.all(this.queues.slice(1).map(change))
+    return isFirst || others.includes(true)
+  }
+
+  /**
+   * Makes all queues follow the first: those that were added since its pause, and those that a process left behind which
+   * died in the middle of a pause or its end. The first is read last, since it is changed first.
+   */
+  async #followPause(): Promise<void> {
+    const others = this.queues.slice(1)
+    if (others.length === 0) return
+    const pauses = await Promise.all(others.map(queue => queue.paused()))
+    const isPaused = (await this.#first.paused())?.isOwn === true
+    const behind = others.filter((_, i) => (pauses[i]?.isOwn === true) !== isPaused)
+    await Promise.all(behind.map(queue => (isPaused ? queue.pause() : queue.resume())))
   }
 
   /** Forgets a number once its ids are forgotten and the queues that only it had are empty. */
@@ -313,6 +326,7 @@ export class ManyQueues implements Engine {
     try {
       await this.#record.use(this.#count)
       await this.#look()
+      await this.#followPause()
     } catch {
       // Any other call to this server reports the failure.
     }

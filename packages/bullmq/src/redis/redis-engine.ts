@@ -38,6 +38,7 @@ import {
   LOOK_UP,
   MAKE_NEXT_DUE,
   MARK,
+  PAUSE,
   PRUNE,
   READ_COUNTS,
   RECORD_BEGIN,
@@ -143,7 +144,10 @@ class RedisEngine implements QueueEngine {
     const meta = keyOf('meta')
     this.#pause = new PauseSwitch(this.#queue, {
       read: () => this.#client['hmget'](meta, 'paused', PAUSE_FIELD),
-      write: record => this.#client['hset'](meta, PAUSE_FIELD, record),
+      pause: async now => {
+        const keys = ['meta', 'marker', 'events'].map(keyOf)
+        return Number(await this.#client['eval'](PAUSE, keys.length, ...keys, now)) === 1
+      },
       add: record => this.#client['hsetnx'](meta, PAUSE_FIELD, record),
       forget: () => this.#client['hdel'](meta, PAUSE_FIELD),
     })

@@ -1,4 +1,5 @@
 import { MAX_AGE_MS } from '../engine/engine.ts'
+import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
 /**
  * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved
@@ -297,4 +298,18 @@ if id then redis.call('ZADD', KEYS[2], ARGV[1] * 0x1000, id) end
 export const MARK = `
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('SET', KEYS[1], ARGV[1]) end
 return redis.call('GET', KEYS[1])
+`
+
+/**
+ * Pauses as BullMQ's own script does, and records the pause as ours, in one step. One that was made elsewhere becomes ours,
+ * and keeps its time. KEYS: the queue's meta, its marker, its events. ARGV: now. Returns 1 if it was not paused.
+ */
+export const PAUSE: string = `
+local flag, record = unpack(redis.call('HMGET', KEYS[1], 'paused', '${PAUSE_FIELD}'))
+local since = flag and record and (record:match('^own (%d+)$') or record:match('^seen (%d+)$')) or ARGV[1]
+redis.call('HSET', KEYS[1], 'paused', 1, '${PAUSE_FIELD}', 'own ' .. since)
+if flag then return 0 end
+redis.call('DEL', KEYS[2])
+redis.call('XADD', KEYS[3], '*', 'event', 'paused')
+return 1
 `

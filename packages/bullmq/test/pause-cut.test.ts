@@ -1,0 +1,155 @@
+import { bullmqInbox } from '@ackhook/bullmq'
+import type { Inbox } from '@ackhook/core'
+import { Redis } from 'ioredis'
+import { Client, Pool } from 'pg'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { migrate } from './engines.ts'
+import { aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
+
+/** Whose commands reach the server: after `left` of them none does, as if its process had been killed there. */
+class Life {
+  left = Number.POSITIVE_INFINITY
+
+  send<T>(command: () => Promise<T>): Promise<T> {
+    return this.left-- > 0 ? command() : Promise.reject(new Error('killed'))
+  }
+}
+
+/** An inbox whose process ends after a number of commands, and one in a process that lives on. */
+interface Place {
+  mortal(queue: string, life: Life): Inbox
+  inbox(queue: string): Inbox
+  /** BullMQ's pause of each queue. */
+  flags(queues: readonly string[]): Promise<readonly boolean[]>
+}
+
+function closing(inbox: Inbox): Inbox {
+  onTestFinished(async () => void (await inbox.close(100)))
+  return inbox
+}
+
+let redis: RedisServer
+let postgres: PostgresServer
+let reader: Redis
+let pgReader: Client
+beforeAll(async () => {
+  redis = await startRedis()
+  postgres = await startPostgres()
+  await migrate(postgres.url)
+  reader = new Redis(redis.url)
+  pgReader = new Client({ connectionString: postgres.url })
+  await pgReader.connect()
+}, 60_000)
+afterAll(async () => {
+  reader.disconnect()
+  await pgReader.end()
+  await redis.stop()
+  await postgres.stop()
+})
+
+class MortalRedis extends Redis {
+  life = new Life()
+  override duplicate(...options: Parameters<Redis['duplicate']>): MortalRedis {
+    const copy = new MortalRedis({ ...this.options, ...options[0] })
+    copy.life = this.life
+    return copy
+  }
+  override sendCommand(...[command, ...rest]: Parameters<Redis['sendCommand']>): unknown {
+    if ((this.life?.left ?? 1) > 0) {
+      if (this.life !== undefined) this.life.left--
+      return super.sendCommand(command, ...rest)
+    }
+    command.reject(new Error('killed'))
+    return command.promise
+  }
+}
+
+function onRedis(queues: number): Place {
+  const open = (queue: string, connection: Redis | string) =>
+    closing(bullmqInbox({ connection, queue, queues, lease: '1s' }))
+  return {
+    inbox: queue => open(queue, redis.url),
+    flags: names =>
+      Promise.all(names.map(async name => (await reader.hexists(`bull:${name}:meta`, 'paused')) === 1)),
+    mortal(queue, life) {
+      const client = new MortalRedis(redis.url)
+      client.on('error', () => {})
+      client.life = life
+      onTestFinished(() => client.disconnect())
+      return open(queue, client)
+    },
+  }
+}
+
+const onPostgres: Place = {
+  inbox: queue => closing(bullmqInbox({ postgres: postgres.url, queue, lease: '1s' })),
+  async flags(names) {
+    const text = "SELECT queue FROM bullmq.meta WHERE field = 'paused' AND queue = ANY($1)"
+    const { rows } = await pgReader.query(text, [names])
+    return names.map(name => rows.some(({ queue }) => queue === name))
+  },
+  mortal(queue, life) {
+    class MortalClient extends Client {
+      // biome-ignore lint/suspicious/noExplicitAny: `pg` declares this method in dozens of forms.
+      override query(...query: any[]): any {
+        return life.send(() => super.query(...(query as [never])) as never)
+      }
+    }
+    const pool = new Pool({
+      connectionString: postgres.url,
+      options: '-c search_path=bullmq',
+      Client: MortalClient as never,
+    })
+    pool.on('error', () => {})
+    onTestFinished(() => pool.end())
+    return closing(bullmqInbox({ postgres: pool, queue, lease: '1s' }))
+  },
+}
+
+/** More commands than a change of one queue has. */
+const MOST = 4
+
+describe.each([
+  ['on Redis', () => onRedis(1), 1],
+  ['on three queues of Redis', () => onRedis(3), 3],
+  ['on PostgreSQL', () => onPostgres, 1],
+] as const)('%s', (_, place, queues) => {
+  test.each(['pause', 'resume'] as const)(
+    'a process that is killed in the middle of a %s leaves all of it or nothing, and it is told so',
+    async verb => {
+      const counts = Array.from({ length: MOST * queues }, (_, i) => i)
+      await Promise.all(counts.map(commands => killAfter(commands, verb, place(), queues)))
+    },
+  )
+})
+
+/** Waits until what is told, what is listed and what BullMQ does in each queue agree. */
+async function killAfter(commands: number, verb: 'pause' | 'resume', place: Place, queues: number) {
+  const queue = unique('q')
+  const other = place.inbox(queue)
+  const policy = aPolicy()
+  await other.start(scripted(COMPLETED), policy)
+  if (verb === 'resume') await other.handling?.pause()
+  const life = new Life()
+  const dying = place.mortal(queue, life)
+  await dying.handling?.paused()
+  life.left = commands
+  await Promise.resolve(dying.handling?.[verb]()).catch(() => {})
+  life.left = 0
+  const told = () => policy.seen.flatMap(one => (one.kind === 'notice' ? [one.code] : [])).at(-1)
+  let state = {}
+  await until(async () => {
+    const paused = ((await other.handling?.paused()) ?? []).length === 1
+    const flags = await place.flags(names(queue, queues))
+    state = { paused, flags, told: told() }
+    return flags.every(flag => flag === paused) && paused === (told() === 'handling_paused')
+  }, 15_000).catch(() => {
+    throw new Error(`after ${commands} commands: ${JSON.stringify(state)}`)
+  })
+}
+
+function names(queue: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => (i === 0 ? queue : `${queue}.${i + 1}`))
+}
