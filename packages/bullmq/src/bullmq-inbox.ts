@@ -194,9 +194,8 @@ class BullmqInbox implements EngineSource {
     return this.ask('processes', async ({ board }) => (await board.read()).processes)
   }
 
-  async stats(): Promise<InboxStats> {
-    await this.ask('stats', async () => {})
-    return this.#stats!.read()
+  stats(): Promise<InboxStats> {
+    return this.ask('stats', async () => this.#stats!.read())
   }
 
   throughput(): Promise<readonly MinuteCount[]> {

@@ -82,10 +82,10 @@ export function startError(cause: unknown): AckhookError {
   return new AckhookError('inbox_unavailable', message, { cause })
 }
 
-/** Returns the cause of a failed query. A missing connection says more than a missing reply. */
+/** Returns the cause of a failed query, or what mends it. A missing connection says more than a missing reply. */
 export function questionError(error: unknown, engine: Pick<Engine, 'reasonOf'> | undefined): unknown {
   const reason = engine?.reasonOf(error) ?? error
-  return reason === error ? error : startError(reason)
+  return reason === error && fixOf(error) === undefined ? error : startError(reason)
 }
 
 /** Returns the fix for what only BullMQ's own tables, BullMQ and `pg` can report. */

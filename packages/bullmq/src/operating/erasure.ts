@@ -1,6 +1,7 @@
 import type { Erasure } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 import { jobIdOf, keyOf } from '../engine/event-job.ts'
+import { questionError } from '../engine/reaching.ts'
 
 type Ask = <T>(operation: string, question: (engine: Engine) => Promise<T>) => Promise<T>
 
@@ -9,7 +10,11 @@ export function createErasure(ask: Ask): Erasure {
   return {
     async *scan() {
       const engine = await ask('scan', async engine => engine)
-      for await (const ids of engine.scan()) yield ids.flatMap(id => keyOf(id) ?? [])
+      try {
+        for await (const ids of engine.scan()) yield ids.flatMap(id => keyOf(id) ?? [])
+      } catch (error) {
+        throw questionError(error, engine)
+      }
     },
     eraseWaiting: key => ask('eraseWaiting', engine => engine.eraseWaiting(jobIdOf(key))),
   }

@@ -30,37 +30,30 @@ export class PoolListeners {
   }
 }
 
-/** The part of a `pg` client that reports the end of its connection. */
-type Emitter = Pick<EventEmitter, 'on'>
+/** What ended a connection, for each that was taken out of a pool. The listeners stay: a pool does not hear what it throws away. */
+const failures = new WeakMap<object, Error | undefined>()
+
+function hear(client: Pick<EventEmitter, 'on'>): void {
+  if (failures.has(client)) return
+  failures.set(client, undefined)
+  client.on('error', (error: Error) => void failures.set(client, error))
+}
 
 /**
- * Listens to each connection of a pool from the moment in which it is taken out, and remembers what ended it. A pool
- * listens only while a connection is idle, and whoever awaits `connect()` hears nothing until the next turn: without a
- * listener, a server that ends the connection in the packet that says that it is ready would end the process. The query
- * rejects by itself. A listener stays, since the pool does not listen to what it throws away.
+ * Listens to each connection of a pool from the moment in which it is taken out. A pool listens only while a connection is
+ * idle, and whoever awaits `connect()` hears nothing until the next turn: without a listener, a server that ends the
+ * connection in the packet that says that it is ready would end the process. The query rejects by itself.
  */
 export class HeardClients {
   readonly #pool: Pick<EventEmitter, 'on' | 'off'>
-  readonly #heard = new WeakSet<object>()
-  readonly #failures = new WeakMap<object, Error>()
-  readonly #hear = (client: Emitter): void => {
-    if (this.#heard.has(client)) return
-    this.#heard.add(client)
-    client.on('error', (error: Error) => void this.#failures.set(client, error))
-  }
 
   constructor(pool: object) {
     this.#pool = pool as Pick<EventEmitter, 'on' | 'off'>
-    this.#pool.on('acquire', this.#hear)
-  }
-
-  /** What ended this connection, if anything did. */
-  failureOf(client: object): Error | undefined {
-    return this.#failures.get(client)
+    this.#pool.on('acquire', hear)
   }
 
   stop(): void {
-    this.#pool.off('acquire', this.#hear)
+    this.#pool.off('acquire', hear)
   }
 }
 
@@ -108,11 +101,11 @@ export class StuckConnects {
  * has dropped it goes unnoticed until the system's own checks, minutes later, and every event would wait for the next
  * poll. Asks whenever the worker begins to wait.
  */
-export function watchListener(backend: PostgresBackend, heard: HeardClients, silenceMs: number): void {
+export function watchListener(backend: PostgresBackend, silenceMs: number): void {
   let listening: ListenClient | undefined
   guardListenClients(
     backend.connection,
-    client => heard.failureOf(client),
+    client => failures.get(client),
     client => {
       listening = client
     },

@@ -30,16 +30,15 @@ const READ = `
 SELECT started_at_ms, counts::text AS counts FROM ackhook_activity
 WHERE queue = $1 AND length_ms = $2 AND started_at_ms >= $3 ORDER BY started_at_ms`
 
-/** What PostgreSQL says for a table that an earlier release did not create, and a tool does not. */
-const NO_TABLE = '42P01'
-
 /** Figures, in a table beside BullMQ's. */
 export class PostgresActivity implements ActivityBoard {
   readonly #queries: Queries
+  readonly #questions: Queries
   readonly #queue: string
 
-  constructor(queries: Queries, queue: string) {
+  constructor(queries: Queries, questions: Queries, queue: string) {
     this.#queries = queries
+    this.#questions = questions
     this.#queue = queue
   }
 
@@ -48,16 +47,11 @@ export class PostgresActivity implements ActivityBoard {
   }
 
   async read({ lengthMs, since }: ActivityQuery): Promise<readonly ActivitySlot[]> {
-    try {
-      const { rows } = await this.#queries.query(READ, [this.#queue, lengthMs, since])
-      return rows.map(row => ({
-        startedAt: Number(row['started_at_ms']),
-        lengthMs,
-        counts: JSON.parse(String(row['counts'])) as ActivitySlot['counts'],
-      }))
-    } catch (error) {
-      if ((error as { readonly code?: unknown }).code === NO_TABLE) return []
-      throw error
-    }
+    const { rows } = await this.#questions.query(READ, [this.#queue, lengthMs, since])
+    return rows.map(row => ({
+      startedAt: Number(row['started_at_ms']),
+      lengthMs,
+      counts: JSON.parse(String(row['counts'])) as ActivitySlot['counts'],
+    }))
   }
 }

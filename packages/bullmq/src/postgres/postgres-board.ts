@@ -7,6 +7,7 @@ import {
   STALE_MS,
 } from '../engine/event-board.ts'
 import { readPause } from '../engine/queue-pause.ts'
+import { emptyBeforeStart } from './before-start.ts'
 import { PostgresActivity } from './postgres-activity.ts'
 import { FORGET_PAUSE, PAUSE_COLUMNS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
@@ -76,11 +77,13 @@ WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 export class PostgresBoard implements EventBoard {
   readonly activity: PostgresActivity
   readonly #queries: Queries
+  readonly #questions: Queries
   readonly #queue: string
 
   constructor(queries: Queries, queue: string) {
-    this.activity = new PostgresActivity(queries, queue)
     this.#queries = queries
+    this.#questions = emptyBeforeStart(queries)
+    this.activity = new PostgresActivity(queries, this.#questions, queue)
     this.#queue = queue
   }
 
@@ -90,14 +93,14 @@ export class PostgresBoard implements EventBoard {
   }
 
   async read(): Promise<InboxView> {
-    const { rows } = await this.#queries.query(READ, [this.#queue])
+    const { rows } = await this.#questions.query(READ, [this.#queue])
     const processes = rows
       .filter(({ published }) => published !== null)
       .map(({ published, seen_ms }): InboxProcess => {
         const own = JSON.parse(String(published)) as PublishedHandlers
         return { ...own, seenMs: Math.max(0, Number(seen_ms)) }
       })
-    const { postponed, paused, record } = rows[0]!
+    const { postponed = 0, paused, record } = rows[0] ?? {}
     const { pause, isStale } = readPause(paused, record)
     if (isStale) void this.#queries.query(FORGET_PAUSE, [this.#queue]).catch(() => {})
     return { processes, postponed: Number(postponed), pause }
@@ -113,7 +116,7 @@ export class PostgresBoard implements EventBoard {
   }
 
   async minutes(): Promise<readonly MinuteCount[]> {
-    const { rows } = await this.#queries.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
+    const { rows } = await this.#questions.query(MINUTES, [this.#queue, Date.now() - KEEP_MINUTES_MS])
     return rows.map(row => ({
       startedAt: Number(row['started_at_ms']),
       received: Number(row['received']),

@@ -31,6 +31,7 @@ import { workerOptionsOf } from '../engine/lease-limits.ts'
 import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
 import { leaveConnections, lockByServerClock, retryDeadlocks, retryingDeadlocks } from './backend-patches.ts'
+import { emptyBeforeStart } from './before-start.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { HeardClients, PoolListeners, StuckConnects, watchListener } from './connections.ts'
 import { DeadRows } from './dead-rows.ts'
@@ -140,6 +141,8 @@ class PostgresEngine implements QueueEngine {
   readonly #heard: HeardClients
   readonly #stuckConnects: StuckConnects
   readonly #queries: Queries
+  /** Queries that may come before the first start. */
+  readonly #questions: Queries
   /** Queries that read or change many rows. */
   readonly #slowQueries: Queries
   readonly #deadRows: DeadRows
@@ -170,6 +173,7 @@ class PostgresEngine implements QueueEngine {
     }
     this.#stuckConnects = new StuckConnects(this.#pool, limits.silenceMs)
     this.#queries = typedQueries(this.#pool, limits.silenceMs)
+    this.#questions = emptyBeforeStart(this.#queries)
     this.#slowQueries = typedQueries(this.#pool, QUERY_TIMEOUT_MS)
     this.#deadRows = new DeadRows(this.#queries)
     this.board = new PostgresBoard(this.#queries, queue)
@@ -300,7 +304,7 @@ class PostgresEngine implements QueueEngine {
   async forget(jobId: string): Promise<boolean> {
     // Tried twice, because the job may just have been replaced by its id.
     for (let tries = 0; tries < 2; tries++) {
-      const { rows } = await this.#queries.query(FORGET, [this.name, jobId])
+      const { rows } = await this.#questions.query(FORGET, [this.name, jobId])
       if (rows.length > 0) return true
     }
     return false
@@ -320,7 +324,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async remembered(jobId: string): Promise<RememberedTimes | undefined> {
-    const { rows } = await this.#queries.query<{
+    const { rows } = await this.#questions.query<{
       readonly handled_at_ms: string | null
       readonly forget_at_ms: string
     }>(REMEMBERED, [this.name, jobId])
@@ -336,7 +340,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async findName(key: string): Promise<string | undefined> {
-    const { rows } = await this.#queries.query<{ readonly id: string }>(FIND_NAME, [this.name, key])
+    const { rows } = await this.#questions.query<{ readonly id: string }>(FIND_NAME, [this.name, key])
     return rows[0]?.id
   }
 
@@ -372,7 +376,7 @@ class PostgresEngine implements QueueEngine {
     leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
     useTypes(internals, this.#pool, limits.silenceMs)
     retryDeadlocks(internals)
-    watchListener(internals, this.#heard, limits.silenceMs)
+    watchListener(internals, limits.silenceMs)
     reportTakes(worker, backend, onTake)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
