@@ -174,6 +174,14 @@ test('ingest refuses a file that does not exist', () =>
     await app.close()
   }))
 
+test('ingest says that a folder cannot be read, and does not end by an uncaught error', () =>
+  withFolder(async folder => {
+    const { path, run } = commandsOn(folder)
+    const { app } = await startApp(path)
+    await expect(run(['ingest', '.'])).rejects.toThrow(/^the file \. cannot be read: EISDIR/)
+    await app.close()
+  }))
+
 test('erase counts what matches, asks, and deletes what waits or is dead', () =>
   withFolder(async folder => {
     const { path, run } = commandsOn(folder)

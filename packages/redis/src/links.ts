@@ -171,6 +171,8 @@ function connectionOf(client: RedisClient, { isOwn }: { readonly isOwn: boolean 
   return { client, reason: new ConnectionReason(client), isOwn, since }
 }
 
+type Emitter = Pick<RedisClient, 'on'>
+
 /** Opens another connection with the client's settings, but for those that would delay it. */
 function duplicateOf(client: RedisClient): RedisClient | undefined {
   const { options } = client
@@ -196,5 +198,10 @@ function duplicateOf(client: RedisClient): RedisClient | undefined {
         })
   // Without a listener, ioredis prints each failure to connect.
   own?.on?.('error', () => {})
+  // A TLS socket that is closed during its handshake may emit a second error, and ioredis listens only to the first. It
+  // creates its socket in the turn in which it begins to connect.
+  own?.on?.('connecting', () =>
+    setImmediate(() => (own.stream as Emitter | undefined)?.on?.('error', () => {})),
+  )
   return own
 }

@@ -5,7 +5,8 @@ import { UsageError } from './usage-error.ts'
 /** Resolves with the address once the server listens. Rejects with `UsageError` if it cannot. */
 export async function openServer(server: Server, host: string, port: number): Promise<string> {
   await new Promise<void>((started, failed) => {
-    server.once('listening', started).once('error', error => failed(cannotListen(error, host, port)))
+    // Stays: a connection that cannot be accepted later, as without free files, must not end the command.
+    server.once('listening', started).on('error', error => failed(cannotListen(error, host, port)))
     server.listen(port, host)
   })
   const { port: actual } = server.address() as AddressInfo

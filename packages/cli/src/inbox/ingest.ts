@@ -222,7 +222,7 @@ function eventsOf(file: string, terminal: Terminal): { events: AsyncIterable<Eve
   const path = resolve(terminal.cwd, file)
   const bytes = sizeOf(path, file)
   const bar = terminal.progress(STEPS, `the lines of ${file}`)
-  return { events: eventsIn(withProgress(createReadStream(path), bytes, bar), file), bar }
+  return { events: eventsIn(withProgress(contentsOf(path, file), bytes, bar), file), bar }
 }
 
 function sizeOf(path: string, file: string): number {
@@ -236,6 +236,15 @@ function statsOf(path: string, file: string): Stats {
     return statSync(path)
   } catch (cause) {
     throw new UsageError(`there is no file ${printable(file)}, or it cannot be read`, { cause })
+  }
+}
+
+/** Opens the file with the first read: a stream that failed while the inbox starts would have no listener. */
+async function* contentsOf(path: string, file: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* createReadStream(path)
+  } catch (cause) {
+    throw new UsageError(`the file ${printable(file)} cannot be read: ${(cause as Error).message}`, { cause })
   }
 }
 

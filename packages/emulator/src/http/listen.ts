@@ -48,7 +48,8 @@ async function open(listener: RequestListener, port: number, host: string, serve
   )
   try {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
+      // Stays: a connection that cannot be accepted later, as without free files, must not end the process.
+      server.on('error', reject)
       server.listen(port, host, () => resolve())
     })
     servers.push(server)

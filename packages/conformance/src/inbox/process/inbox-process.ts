@@ -62,6 +62,8 @@ class ServedInbox {
     this.ready = new Promise((resolve, reject) => this.#calls.set(this.#count++, { resolve, reject }))
     child.on('message', message => this.#receive(message as FromInbox))
     child.on('exit', () => this.#end())
+    // As when the process cannot be started, or a message reaches it no more.
+    child.on('error', () => this.#end())
   }
 
   toInbox(): Inbox {
