@@ -79,3 +79,63 @@ for (const [name, postgres] of Object.entries(POOLS)) {
     },
   )
 }
+
+/** A client that takes one query at a time, as `pg` 9 does. */
+class StrictClient extends Client {
+  static readonly refused: string[] = []
+  #running: string | undefined
+
+  // biome-ignore lint/suspicious/noExplicitAny: `pg` declares this method in dozens of forms.
+  override query(...query: any[]): any {
+    const text = String(query[0]?.text ?? query[0])
+    if (this.#running !== undefined) {
+      StrictClient.refused.push(`${text} during ${this.#running}`)
+      throw new Error('the client is already executing a query')
+    }
+    this.#running = text
+    const answer = super.query(...(query as [never])) as unknown as Promise<unknown>
+    const end = () => {
+      this.#running = undefined
+    }
+    answer.then(end, end)
+    return answer
+  }
+}
+
+test('no client is queried while it is busy, which pg 9 refuses, and pg 8 warns of nothing', async () => {
+  const warnings: string[] = []
+  const collect = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', collect)
+  onTestFinished(() => void process.off('warning', collect))
+  const seen = uncaught()
+  const pool = new Pool({
+    connectionString: server.url,
+    options: '-c search_path=bullmq',
+    Client: StrictClient as never,
+  })
+  closing.push(() => pool.end())
+  const queue = unique('q')
+  for (const postgres of [pool, server.url]) {
+    const inbox = opened(postgres, queue)
+    const work = scripted(COMPLETED)
+    await inbox.start(work, aPolicy())
+    const questions = () => [
+      inbox.stats(),
+      inbox.processes?.(),
+      inbox.throughput?.(),
+      inbox.handling?.paused(),
+      inbox.deadLetters.list(),
+    ]
+    // One at a time: the worker begins to wait after each, and asks whether its listening connection is alive.
+    for (let count = 1; count <= 8; count++) {
+      const asked = questions()
+      expect((await inbox.accept(aDelivery())).outcome).toBe('accepted')
+      await Promise.all(asked)
+      await until(() => work.runs.length === count)
+    }
+    await inbox.close(1000)
+  }
+  expect(StrictClient.refused).toEqual([])
+  expect(warnings.filter(text => text.includes('pg@9'))).toEqual([])
+  expect(seen).toEqual([])
+})
