@@ -17,7 +17,8 @@ export interface PausedHandling {
 /**
  * Pauses the handling of events, in every process that shares the inbox. Events are accepted all the same. While a type
  * is paused, no attempt at its events begins: not the first, and no retry. Attempts that have begun end as ever. A
- * durable inbox keeps a pause over restarts.
+ * durable inbox keeps a pause over restarts. Each change takes effect as a whole or not at all, even if the process dies
+ * in the middle of it; what another process completes for it may take seconds.
  */
 export interface HandlingControl {
   /** Reason why single types cannot be paused, only all of them. `pause` then refuses a type with these words. */
