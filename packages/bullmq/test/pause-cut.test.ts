@@ -49,21 +49,18 @@ afterAll(async () => {
   await postgres.stop()
 })
 
-class MortalRedis extends Redis {
-  life = new Life()
-  override duplicate(...options: Parameters<Redis['duplicate']>): MortalRedis {
-    const copy = new MortalRedis({ ...this.options, ...options[0] })
-    copy.life = this.life
-    return copy
-  }
-  override sendCommand(...[command, ...rest]: Parameters<Redis['sendCommand']>): unknown {
-    if ((this.life?.left ?? 1) > 0) {
-      if (this.life !== undefined) this.life.left--
-      return super.sendCommand(command, ...rest)
-    }
-    command.reject(new Error('killed'))
-    return command.promise
-  }
+/** Ends a client, and those that are duplicated from it, with a life. */
+function withLife(client: Redis, life: Life): Redis {
+  const send = client.sendCommand.bind(client)
+  const duplicate = client.duplicate.bind(client)
+  return Object.assign(client, {
+    sendCommand: (...[command, stream]: Parameters<typeof send>) => {
+      if (life.left-- > 0) return send(command, stream)
+      command.reject(new Error('killed'))
+      return command.promise
+    },
+    duplicate: (...options: Parameters<typeof duplicate>) => withLife(duplicate(...options), life),
+  })
 }
 
 function onRedis(queues: number): Place {
@@ -74,9 +71,8 @@ function onRedis(queues: number): Place {
     flags: names =>
       Promise.all(names.map(async name => (await reader.hexists(`bull:${name}:meta`, 'paused')) === 1)),
     mortal(queue, life) {
-      const client = new MortalRedis(redis.url)
+      const client = withLife(new Redis(redis.url), life)
       client.on('error', () => {})
-      client.life = life
       onTestFinished(() => client.disconnect())
       return open(queue, client)
     },

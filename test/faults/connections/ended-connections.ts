@@ -65,7 +65,7 @@ async function onRedis(kind: 'bullmq' | 'store'): Promise<Place> {
     client.on('error', () => {})
     const list = String(await client.client('LIST'))
     const ids = [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id!)
-    for (const id of ids) if (random() < share) await client.client('KILL', 'ID', id, 'SKIPME', 'YES')
+    for (const id of ids) if (random() < share) await client.call('CLIENT', 'KILL', 'ID', id, 'SKIPME', 'YES')
     client.disconnect()
   }
   return {

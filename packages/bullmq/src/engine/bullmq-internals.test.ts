@@ -129,7 +129,7 @@ test('a guarded connection is queried once at a time, and an error after it was 
     () => {},
   )
   const named = [1, 2, 3].map(() => connection.setListenClientName('a'))
-  const { query } = (await connection['getListenClient']()) as ListenClient
+  const { query } = (await connection['getListenClient']()) as unknown as ListenClient
   await Promise.all([...named, query('SELECT'), query('SELECT')])
   expect(client.mostRunning).toBe(1)
   await connection.close()
