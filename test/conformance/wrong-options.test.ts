@@ -68,7 +68,7 @@ const MISTAKES: [() => unknown, string, string, string | undefined][] = [
     "from 1 to 100000, not a string: convert an environment variable with Number(); got '16'",
     'numbers',
   ],
-  [() => receive({ bodyLimit: '1mb' }), 'bodyLimit', "from 1 to 1073741824; got '1mb'", 'numbers'],
+  [() => receive({ body: { limit: '1mb' } }), 'body.limit', "from 1 to 1073741824; got '1mb'", 'numbers'],
   [() => receive({ capacity: '1000' }), 'capacity', "got '1000'", 'numbers'],
   [() => receive({ concurrency: 1.5 }), 'concurrency', 'got 1.5', undefined],
   [() => receive({ retry: { attempts: '5' } }), 'retry.attempts', "got '5'", 'numbers'],

@@ -73,6 +73,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'LeaseTime',
     'MAX_LOOKUPS_WHEN_FULL',
     'RECEIVER_OPTIONS',
+    'RENAMED_OPTIONS',
     'RecordRetries',
     'Refusal',
     'consoleLogger',

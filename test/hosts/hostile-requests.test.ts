@@ -186,7 +186,7 @@ it.each([
   { timeout: 60_000 },
   async (_, create) => {
     const { options, seen } = setup()
-    const listener = create({ ...options, bodyTimeout: '2s' }) as NodeListener
+    const listener = create({ ...options, body: { timeout: '2s' } }) as NodeListener
     await sendSpoiled(listener, '/webhooks', (status, about) => {
       const [reason] = seen.splice(0).filter(one => one.kind === 'rejected')
       // Something else read the body: our own documented answer.

@@ -23,7 +23,7 @@ app.use((_request, response, next) => {
   next()
 })
 if (process.argv[2] === 'ackhook') {
-  app.post('/', webhooks({ secret: process.env.SIGNING_SECRET, bodyTimeout: '5m' }))
+  app.post('/', webhooks({ secret: process.env.SIGNING_SECRET, body: { timeout: '5m' } }))
 } else {
   app.post('/', async (request, response) => {
     const body = await getRawBody(request, { limit: 1_048_576 })

@@ -557,8 +557,8 @@ const bodies = [
   ]),
   {
     id: 'body-limit-reached',
-    about: 'As large as the option bodyLimit allows.',
-    options: { bodyLimit: 1000 },
+    about: 'As large as the option body.limit allows.',
+    options: { body: { limit: 1000 } },
     requests: [
       signed('accepted', [
         [BODY, 1],
@@ -568,8 +568,8 @@ const bodies = [
   },
   {
     id: 'body-limit-exceeded',
-    about: 'One byte over the option bodyLimit.',
-    options: { bodyLimit: 1000 },
+    about: 'One byte over the option body.limit.',
+    options: { body: { limit: 1000 } },
     requests: [
       signed('body_too_large', [
         [BODY, 1],

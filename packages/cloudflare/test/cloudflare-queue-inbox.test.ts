@@ -236,7 +236,7 @@ it('leaves what no longer fits into the 15 minutes of a batch to the next one, w
 })
 
 it('refuses an event that does not fit into a message with 413', async () => {
-  await start({ options: { bodyLimit: 1_000_000 } })
+  await start({ options: { body: { limit: 1_000_000 } } })
   const made = event()
   const large = { ...made, data: { ...made.data, text: 'x'.repeat(128_000) } }
   expect(await send(large)).toEqual([413, 'body_too_large'])

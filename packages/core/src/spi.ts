@@ -118,7 +118,7 @@ export {
   type WrapProcess,
 } from './receiver/inspect.ts'
 export type { ReceiverState } from './receiver/lifecycle.ts'
-export { RECEIVER_OPTIONS } from './receiver/options.ts'
+export { RECEIVER_OPTIONS, RENAMED_OPTIONS } from './receiver/options.ts'
 export { requireReceiver, toReceiver, wrongFramework } from './receiver/to-receiver.ts'
 export { acceptPrintedSecrets } from './verify/printed-secrets.ts'
 export { secretsFault } from './verify/secrets.ts'

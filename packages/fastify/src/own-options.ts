@@ -1,4 +1,4 @@
-import { nearest, RECEIVER_OPTIONS, refuseUnknownNames } from '@ackhook/core/spi'
+import { nearest, RECEIVER_OPTIONS, RENAMED_OPTIONS, refuseUnknownNames } from '@ackhook/core/spi'
 import type { FastifyInstance } from 'fastify'
 
 const OPTIONS: readonly string[] = [
@@ -20,11 +20,12 @@ const AUTOLOAD = /@fastify[\\/]autoload|(?:^|-> )autoload(?: ->|$)/
  */
 export function ownOptions<Options extends object>(app: FastifyInstance, options: Options): Options {
   const own = Object.entries(options ?? {}).filter(
-    ([name]) => OPTIONS.includes(name) || nearest(name, OPTIONS) !== undefined,
+    ([name]) =>
+      OPTIONS.includes(name) || Object.hasOwn(RENAMED_OPTIONS, name) || nearest(name, OPTIONS) !== undefined,
   )
   const ignored = Object.keys(options ?? {}).filter(name => !own.some(([one]) => one === name))
   const kept = ignored.length > 0 && isAutoloaded(app) ? (Object.fromEntries(own) as Options) : options
-  refuseUnknownNames(kept, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
+  refuseUnknownNames(kept, OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }', RENAMED_OPTIONS)
   if (kept !== options) {
     app.log.info(
       `@ackhook/fastify ignores options that @fastify/autoload may pass to every plugin: ${ignored.join(', ')}`,

@@ -159,7 +159,7 @@ it("passes Fastify's request to the option secret", async () => {
 
 it("applies its own limit, not Fastify's", async () => {
   const app = newApp({ bodyLimit: 10 })
-  await app.register(webhooks, { secret, bodyLimit: 300 })
+  await app.register(webhooks, { secret, body: { limit: 300 } })
   const send = async (payload: string) =>
     (await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1'), payload })).statusCode
   expect(await send(delivery('evt_1').payload)).toBe(202)
@@ -195,7 +195,7 @@ it("gives up on another plugin's wrapper stream that never ends", async () => {
   app.addHook('preParsing', async (_request, _reply, payload) =>
     payload.pipe(new PassThrough(), { end: false }),
   )
-  await app.register(webhooks, { secret, bodyTimeout: '50ms' })
+  await app.register(webhooks, { secret, body: { timeout: '50ms' } })
   const reply = await app.inject({ method: 'POST', url: '/webhooks', ...delivery('evt_1') })
   expect([reply.statusCode, reply.json()]).toEqual([408, expect.objectContaining({ code: 'body_timeout' })])
 })
@@ -369,6 +369,11 @@ it('shows API documents one operation, and hides methods that get 405', async ()
   await app.register(webhooks, { secret })
   await app.ready()
   expect(shown).toEqual(['POST: Receive a webhook event'])
+})
+
+it('refuses the former name of an option with the new one', async () => {
+  const registration = async () => newApp().register(webhooks, { secret, bodyLimit: 300 } as never)
+  await expect(registration()).rejects.toThrow(/'bodyLimit': has another name now: write body: { limit }/)
 })
 
 it('refuses an option that it does not know if autoload is not there to pass it', async () => {

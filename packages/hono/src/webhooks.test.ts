@@ -173,7 +173,7 @@ it.each([
   ['touched the stream', (c: Context) => c.req.raw.body],
   ['cloned the request', (c: Context) => c.req.raw.clone()],
 ])('gets a large body on Node even if middleware has %s', async (_name, touch) => {
-  const hooks = webhooks({ ...options, bodyTimeout: '2s' })
+  const hooks = webhooks({ ...options, body: { timeout: '2s' } })
   const app = new Hono()
   app.use(async (c, next) => {
     touch(c)

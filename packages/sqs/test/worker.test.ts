@@ -70,7 +70,7 @@ describe('an event', () => {
   })
 
   it('that does not fit into a message gets 413 with the reason, and one that just fits is kept', async () => {
-    const { send, seen, runs } = await start({ options: { bodyLimit: 2_000_000 } })
+    const { send, seen, runs } = await start({ options: { body: { limit: 2_000_000 } } })
     expect(await send('evt_1', { text: 'x'.repeat(1_048_400) })).toMatchObject({
       status: 413,
       code: 'body_too_large',

@@ -24,7 +24,7 @@ export function conformanceCommand(terminal: Terminal, finish: Finish): Command 
     .option('--store <module>', 'a module that exports open, as in storeSuite({ open })', parsePath)
     .option('--inbox <module>', 'a module that exports open and capabilities, as in inboxSuite', parsePath)
     .option('--url <url>', 'address of a running receiver, such as http://localhost:3000/webhooks', parseUrl)
-    .option('--body-limit <bytes>', "with --url: the receiver's bodyLimit (default: 1048576)", parseCount)
+    .option('--body-limit <bytes>', "with --url: the receiver's body.limit (default: 1048576)", parseCount)
     .option('--case <id>', 'run only this case; may be repeated', collect)
     .option('--list', 'print the cases without running them')
     .addHelpText('after', HELP)

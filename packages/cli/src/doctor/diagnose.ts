@@ -95,7 +95,7 @@ async function judge(delivery: CapturedRequest, options: JudgeOptions): Promise<
     secret: options.secrets,
     tolerance: options.tolerance ?? '5m',
     ...(options.contract && { contract: options.contract }),
-    bodyLimit: Math.max(1_048_576, delivery.body.length),
+    body: { limit: Math.max(1_048_576, delivery.body.length) },
     // The default retention is too short for the widest tolerance. Nothing is remembered here anyway.
     retention: '365d',
     clock: () => delivery.receivedAt,

@@ -131,7 +131,8 @@ async function opened(opening: MaybePromise<AdapterTarget>): Promise<ServerTarge
   const target = await opening
   const { url, parsedUrl } = target
   return {
-    ...adapterSuiteOptions,
+    secret: adapterSuiteOptions.secret,
+    bodyLimit: adapterSuiteOptions.body.limit,
     url,
     parsedUrl,
     handled: () => target.handled(),

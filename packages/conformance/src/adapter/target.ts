@@ -7,16 +7,14 @@ import type { Closable, TargetCase } from '../lib/suite-case.ts'
  */
 export const adapterSuiteOptions: {
   readonly secret: string
-  readonly bodyLimit: number
-  readonly bodyTimeout: Duration
-} = { secret: 'whsec_adapter_suite_0123456789', bodyLimit: 65_536, bodyTimeout: '2s' }
+  readonly body: { readonly limit: number; readonly timeout: Duration }
+} = { secret: 'whsec_adapter_suite_0123456789', body: { limit: 65_536, timeout: '2s' } }
 
 /** A receiver's options, including those of the suite, that an adapter must pass on. */
 export interface SuiteReceiverOptions {
   readonly secret: string | ((context: unknown) => string)
   readonly namespace?: (context: unknown) => string
-  readonly bodyLimit: number
-  readonly bodyTimeout: Duration
+  readonly body: { readonly limit: number; readonly timeout: Duration }
 }
 
 /** A server that listens on a real socket, as seen by the cases. */

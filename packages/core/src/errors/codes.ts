@@ -19,7 +19,7 @@ const REFUSED = {
   body_timeout: { status: 408, message: 'The body did not arrive in time.' },
   body_too_large: {
     status: 413,
-    message: 'The body is larger than this receiver allows with its option bodyLimit.',
+    message: 'The body is larger than this receiver allows with its option body.limit.',
   },
   request_unreadable: { status: 400, message: 'The request could not be read.' },
   body_aborted: { status: 400, message: 'The body ended before it was complete.' },

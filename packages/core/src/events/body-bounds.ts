@@ -36,7 +36,7 @@ export function weighBody(body: Uint8Array, { maxDepth, maxValues }: BodyBounds)
       case BRACE:
       case BRACKET:
         if (++depth > maxDepth)
-          return tooComplex(`it is nested more than ${maxDepth} levels deep (bodyDepth)`)
+          return tooComplex(`it is nested more than ${maxDepth} levels deep (body.depth)`)
         objects++
         if (!isEmpty(body, at)) values++
         break
@@ -46,7 +46,7 @@ export function weighBody(body: Uint8Array, { maxDepth, maxValues }: BodyBounds)
         break
     }
   }
-  if (values > maxValues) return tooComplex(`it holds more than ${maxValues} values (bodyValues)`)
+  if (values > maxValues) return tooComplex(`it holds more than ${maxValues} values (body.values)`)
   return body.length + VALUE_BYTES * values + OBJECT_BYTES * objects
 }
 

@@ -51,7 +51,7 @@ for (const [way, headers] of [
 
   it(`refuses a body ${way} that is larger than the limit`, async () => {
     const refusal = await readRequestBody(post(stream(Array(6), Array(6)), headers), limits)
-    expect(refusal).toMatchObject({ code: 'body_too_large', detail: 'over bodyLimit, 10 bytes' })
+    expect(refusal).toMatchObject({ code: 'body_too_large', detail: 'over body.limit, 10 bytes' })
     expect(refusal).toBeInstanceOf(Refusal)
   })
 

@@ -91,7 +91,7 @@ const CONSUMED =
   'something read the body first. Hand the request to the webhook handler before anything calls json() or text() on it'
 
 function tooLarge({ maxBytes }: BodyLimits): Refusal {
-  return new Refusal('body_too_large', { detail: `over bodyLimit, ${maxBytes} bytes` })
+  return new Refusal('body_too_large', { detail: `over body.limit, ${maxBytes} bytes` })
 }
 
 function timedOut({ timeoutMs }: BodyLimits): Refusal {

@@ -25,7 +25,7 @@ export class ReadingBytes {
 
   /** Refuses a body for which there is no room. */
   refusal(): Refusal {
-    const detail = `bodies being read hold ${this.#bytes} of ${this.#max} bytes (bodiesLimit)`
+    const detail = `bodies being read hold ${this.#bytes} of ${this.#max} bytes (body.totalLimit)`
     return new Refusal('too_many_bodies', { detail })
   }
 }

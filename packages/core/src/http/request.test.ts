@@ -82,7 +82,7 @@ describe('the head of a request', () => {
     expect(screen({ 'content-length': '1000' })).toBeUndefined()
     expect(screen({ 'content-length': '1001' })).toMatchObject({
       code: 'body_too_large',
-      detail: 'Content-Length is over bodyLimit, 1000 bytes',
+      detail: 'Content-Length is over body.limit, 1000 bytes',
     })
     expect(screen({ 'content-length': 'none' })).toBeUndefined()
   })

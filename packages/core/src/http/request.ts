@@ -87,7 +87,7 @@ export function checkHead(
   const declared = headerOf(headers, 'content-length')
   if (declared !== undefined && Number(declared) > limits.maxBytes) {
     return new Refusal('body_too_large', {
-      detail: `Content-Length is over bodyLimit, ${limits.maxBytes} bytes`,
+      detail: `Content-Length is over body.limit, ${limits.maxBytes} bytes`,
     })
   }
   return undefined

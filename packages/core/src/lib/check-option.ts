@@ -4,12 +4,14 @@ import { nearest } from './nearest.ts'
 /**
  * Throws if `options` is not an object, because every default would then silently apply, or if it has an unknown name,
  * which would be ignored. `option` names the option that holds these, if any. `example` shows an object in the error.
+ * `renamed` says what to write instead of a former name.
  */
 export function refuseUnknownNames(
   options: object,
   known: readonly string[],
   option = '',
   example = '',
+  renamed: Readonly<Record<string, string>> = {},
 ): void {
   const list = known.join(', ')
   if (typeof options !== 'object' || options === null) {
@@ -18,6 +20,10 @@ export function refuseUnknownNames(
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
+  if (Object.hasOwn(renamed, unknown))
+    throw new ConfigurationError(unknown, `has another name now: write ${renamed[unknown]}`, {
+      page: 'unknown-options',
+    })
   const meant = nearest(unknown, known)
   throw new ConfigurationError(
     `${option && `${option}.`}${unknown}`,

@@ -91,7 +91,7 @@ describe.each([
     [
       'emits too much',
       'body_too_large',
-      'over bodyLimit, 100 bytes',
+      'over body.limit, 100 bytes',
       (stream: PassThrough) => stream.write(Buffer.alloc(101)),
     ],
   ] as const)('is refused when its stream %s', async (__, code, detail, happen) => {

@@ -71,7 +71,7 @@ export class BodyGuard {
     if (!ArrayBuffer.isView(chunk)) {
       this.#refuse('body_unavailable', DECODED)
     } else if (this.#length > this.#limits.maxBytes) {
-      this.#refuse('body_too_large', `over bodyLimit, ${this.#limits.maxBytes} bytes`)
+      this.#refuse('body_too_large', `over body.limit, ${this.#limits.maxBytes} bytes`)
     } else if (this.#limits.reading?.add(chunk.length) === false) {
       this.#fail(this.#limits.reading.refusal())
     } else {

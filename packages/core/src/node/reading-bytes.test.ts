@@ -22,8 +22,8 @@ function stall(port: number, sent: number): Socket {
   return socket
 }
 
-it('refuses bodies beyond bodiesLimit with 503 and Retry-After, and accepts again once the others are gone', async () => {
-  const { receiver, seen } = watch({ bodyLimit: 1000, bodiesLimit: 2000, bodyTimeout: '30s' })
+it('refuses bodies beyond body.totalLimit with 503 and Retry-After, and accepts again once the others are gone', async () => {
+  const { receiver, seen } = watch({ body: { limit: 1000, totalLimit: 2000, timeout: '30s' } })
   const server = createServer(toNodeHandler(receiver as never))
   closing.push(
     () => server.close(),
@@ -48,7 +48,7 @@ it('refuses bodies beyond bodiesLimit with 503 and Retry-After, and accepts agai
 })
 
 it('counts the bodies of Fetch requests as well, declared or not', async () => {
-  const { receiver } = watch({ bodyLimit: 1000, bodiesLimit: 1000, bodyTimeout: '30s' })
+  const { receiver } = watch({ body: { limit: 1000, totalLimit: 1000, timeout: '30s' } })
   const handle = toFetchHandler(receiver as never)
   let end = (): void => {}
   const stream = new ReadableStream({
@@ -77,13 +77,13 @@ it('counts the bodies of Fetch requests as well, declared or not', async () => {
 })
 
 it('refuses a limit below that of one body by its name', () => {
-  expect(() => createReceiver({ secret: SECRET, bodiesLimit: 10 })).toThrow(
-    expect.objectContaining({ option: 'bodiesLimit' }),
+  expect(() => createReceiver({ secret: SECRET, body: { totalLimit: 10 } })).toThrow(
+    expect.objectContaining({ option: 'body.totalLimit' }),
   )
 })
 
 it('refuses a signed body that is too complex with 422', async () => {
-  const { receiver, seen } = watch({ bodyDepth: 10, bodyValues: 20 })
+  const { receiver, seen } = watch({ body: { depth: 10, values: 20 } })
   const withData = (a: unknown): string =>
     JSON.stringify({ id: 'e', type: 'a', created_at: '2026-01-01T00:00:00Z', data: { a } })
   const deep = withData(JSON.parse('['.repeat(30) + ']'.repeat(30)))
@@ -93,7 +93,7 @@ it('refuses a signed body that is too complex with 422', async () => {
     expect([status, JSON.parse(body).code]).toEqual([422, 'body_too_complex'])
   }
   expect(seen.filter(one => one.kind === 'rejected').map(one => Object(one).detail)).toEqual([
-    expect.stringContaining('bodyDepth'),
-    expect.stringContaining('bodyValues'),
+    expect.stringContaining('body.depth'),
+    expect.stringContaining('body.values'),
   ])
 })

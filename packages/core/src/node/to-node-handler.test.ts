@@ -185,7 +185,7 @@ describe('a Node handler', () => {
   })
 
   it('refuses a body that declares too large a length before reading it, and closes the connection', async () => {
-    const { port, headers, store } = await serve({ bodyLimit: 1000 })
+    const { port, headers, store } = await serve({ body: { limit: 1000 } })
     // The body is never sent: reading it would end in 408.
     const received = await raw(port, socket => socket.write(head(headers(), 'Content-Length: 5000')))
     expect(received).toMatch(/^HTTP\/1\.1 413 /)
@@ -194,7 +194,7 @@ describe('a Node handler', () => {
   })
 
   it('refuses a body that grows too large without being declared', async () => {
-    const { port, headers, store } = await serve({ bodyLimit: 1000 })
+    const { port, headers, store } = await serve({ body: { limit: 1000 } })
     const received = await raw(port, socket => {
       socket.write(head(headers(), 'Transfer-Encoding: chunked'))
       for (let i = 0; i < 10; i++) socket.write(`c8\r\n${'x'.repeat(200)}\r\n`)
@@ -204,7 +204,7 @@ describe('a Node handler', () => {
   })
 
   it('does not let anyone upload forever after its reply', async () => {
-    const { port, headers } = await serve({ bodyLimit: 1000 })
+    const { port, headers } = await serve({ body: { limit: 1000 } })
     let written = 0
     const received = await raw(port, socket => {
       socket.write(head(headers(), 'Content-Length: 900000000'))
@@ -230,7 +230,7 @@ describe('a Node handler', () => {
   ])(
     'reads on for a while after its reply, so that the sender can read it: a size %s',
     async (_, declare, begin, framed) => {
-      const { port, headers, server } = await serve({ bodyLimit: 1000 })
+      const { port, headers, server } = await serve({ body: { limit: 1000 } })
       const read = new Promise<number>(resolve =>
         server.on('connection', socket => socket.on('close', () => resolve(socket.bytesRead))),
       )
@@ -246,7 +246,7 @@ describe('a Node handler', () => {
   )
 
   it('gives up on a body that stalls', async () => {
-    const { port, headers, store } = await serve({ bodyTimeout: '100ms' })
+    const { port, headers, store } = await serve({ body: { timeout: '100ms' } })
     const received = await raw(port, socket => socket.write(`${head(headers(), 'Content-Length: 50')}half`))
     expect(received).toMatch(/^HTTP\/1\.1 408 /)
     expect(received.toLowerCase()).toContain('connection: close')
@@ -294,8 +294,8 @@ describe('a Node handler', () => {
   })
 
   it.each([
-    ['too large', { bodyLimit: 100 }, 413],
-    ['too slow', { bodyTimeout: '20ms' }, 408],
+    ['too large', { body: { limit: 100 } }, 413],
+    ['too slow', { body: { timeout: '20ms' } }, 408],
   ] as const)('ends the upload of a body that is %s over HTTP/2', async (_, options, status) => {
     const warned = vi.fn()
     process.on('warning', warned)
@@ -320,7 +320,7 @@ describe('a Node handler', () => {
   })
 
   it('does not keep an HTTP/2 stream whose body was refused while its connection lasts', async () => {
-    const { receiver } = watch({ bodyLimit: 100 })
+    const { receiver } = watch({ body: { limit: 100 } })
     const server = createHttp2Server(toNodeHandler(receiver as never) as never).listen(0, '127.0.0.1')
     await once(server, 'listening')
     let open = 0

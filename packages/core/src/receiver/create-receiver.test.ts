@@ -147,7 +147,7 @@ describe('a genuine event', () => {
 
 describe('the body', () => {
   it('may be read by a function, which receives the limits', async () => {
-    const { receiver } = watch({ bodyLimit: 5000, bodyTimeout: '3s' })
+    const { receiver } = watch({ body: { limit: 5000, timeout: '3s' } })
     const request = signedRequest()
     const read = vi.fn(() => request.body as Uint8Array)
     expect((await receiver.handle({ ...request, body: read })).status).toBe(202)
@@ -237,7 +237,7 @@ describe('the body', () => {
   })
 
   it('over the limit is refused, even if it was read elsewhere', async () => {
-    const { receiver } = watch({ bodyLimit: 100 })
+    const { receiver } = watch({ body: { limit: 100 } })
     expect((await receiver.handle(signedRequest('x'.repeat(101)))).status).toBe(413)
     expect((await receiver.handle(signedRequest('x'.repeat(100)))).status).toBe(400)
   })

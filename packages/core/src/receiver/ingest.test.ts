@@ -73,7 +73,7 @@ it('returns a refusal, and stores nothing, for what a delivery would be refused 
     return event as never
   }
   const { receiver, event, handled } = receiving({
-    bodyLimit: 1000,
+    body: { limit: 1000 },
     capacityBytes: 1000,
     contract: { upcast },
   })

@@ -127,8 +127,7 @@ describe('the given options', () => {
       concurrency: 1,
       capacity: 1,
       handlerTimeout: '1ms',
-      bodyLimit: 1,
-      bodyTimeout: '1ms',
+      body: { limit: 1, timeout: '1ms' },
       namespace: () => 'n',
       serializeBy: () => 'k',
       clock: () => 1,
@@ -187,16 +186,24 @@ describe('the given options', () => {
     ['capacity', { capacity: '10' }],
     ['capacityBytes', { capacityBytes: 0 }],
     ['capacityBytes', { capacityBytes: 1_048_575 }],
-    ['capacityBytes', { bodyLimit: 67_108_865 }],
-    ['capacityBytes', { capacityBytes: 999, bodyLimit: 1000, inbox: memoryInbox() }],
+    ['capacityBytes', { body: { limit: 67_108_865 } }],
+    ['capacityBytes', { capacityBytes: 999, body: { limit: 1000 }, inbox: memoryInbox() }],
     ['handlerTimeout', { handlerTimeout: '0s' }],
     ['handlerTimeout', { handlerTimeout: '2d' }],
-    ['bodyLimit', { bodyLimit: 0 }],
-    ['bodyLimit', { bodyLimit: Number.NaN }],
-    ['bodyLimit', { bodyLimit: '1mb' }],
-    ['bodyLimit', { bodyLimit: Number.POSITIVE_INFINITY }],
-    ['bodyTimeout', { bodyTimeout: '0s' }],
-    ['bodyTimeout', { bodyTimeout: '11m' }],
+    ['body.limit', { body: { limit: 0 } }],
+    ['body.limit', { body: { limit: Number.NaN } }],
+    ['body.limit', { body: { limit: '1mb' } }],
+    ['body.limit', { body: { limit: Number.POSITIVE_INFINITY } }],
+    ['body.timeout', { body: { timeout: '0s' } }],
+    ['body.timeout', { body: { timeout: '11m' } }],
+    ['body', { body: 1000 }],
+    ['body', { body: [] }],
+    ['body', { body: null }],
+    ['body.limits', { body: { limits: 1000 } }],
+    ['body.limit', { body: { limit: null } }],
+    ['body.totalLimit', { body: { totalLimit: 1_048_575 } }],
+    ['body.depth', { body: { depth: 2 } }],
+    ['body.values', { body: { values: 4 } }],
     ['namespace', { namespace: 7 }],
     ['serializeBy', { serializeBy: 'data.id' }],
     ['contract.header', { contract: { header: ' ' } }],
@@ -229,7 +236,7 @@ describe('the given options', () => {
     )
     expect(() => resolve({ concurrency: 0 })).toThrow('0 needs a durable inbox')
     expect(() => resolve({ capacity: 0 })).toThrow('must be a whole number from 1 to 1000000000; got 0')
-    expect(() => resolve({ bodyLimit: '1mb' })).toThrow('must be a whole number of bytes from 1 to')
+    expect(() => resolve({ body: { limit: '1mb' } })).toThrow('must be a whole number of bytes from 1 to')
     expect(() => resolve({ retry: false })).toThrow('factor, such as { attempts: 1 } for no retry')
     expect(() => resolveOptions('a secret of some bytes' as never)).toThrow('such as { secret: process.env.')
     expect(() => resolveOptions('a secret of some bytes' as never)).not.toThrow('a secret of some bytes')
@@ -245,6 +252,17 @@ describe('the given options', () => {
       expect.objectContaining({ option: 'tolerance' }),
     )
   })
+})
+
+it.each([
+  ['bodyLimit', 1000, 'write body: { limit }'],
+  ['bodiesLimit', 1000, 'write body: { totalLimit }'],
+  ['bodyDepth', 10, 'write body: { depth }'],
+  ['bodyValues', 10, 'write body: { values }'],
+  ['bodyTimeout', '1s', 'write body: { timeout }'],
+])('the former name %s is refused with the new one', (option, value, fix) => {
+  expect(() => resolve({ [option]: value })).toThrow(expect.objectContaining({ option }))
+  expect(() => resolve({ [option]: value })).toThrow(fix)
 })
 
 it('an adapter accepts options or a receiver', () => {

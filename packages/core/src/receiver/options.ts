@@ -1,11 +1,8 @@
 import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
-import type { BodyBounds } from '../events/body-bounds.ts'
 import { type Contract, type ContractOptions, resolveContract } from '../events/contract.ts'
 import type { EventSchemas } from '../events/event-types.ts'
-import { ReadingBytes } from '../http/reading-bytes.ts'
-import type { BodyLimits } from '../http/request.ts'
 import { type DedupeStore, isStore } from '../inbox/dedupe-store.ts'
 import type { SerializeBy } from '../inbox/delivery.ts'
 import type { Inbox } from '../inbox/inbox.ts'
@@ -17,6 +14,7 @@ import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
+import { type Body, type BodyOptions, resolveBody } from './body-options.ts'
 import { type Concurrency, type ConcurrencyOptions, resolveConcurrency } from './concurrency.ts'
 import type { Effects } from './effects.ts'
 import { type ExpectEvery, type Expected, resolveExpectEvery } from './silence.ts'
@@ -65,7 +63,7 @@ export interface ReceiverOptions<
    * Maximum bytes of memory for the events in the memory inbox. A waiting or running event counts as its body and an
    * estimate of what its values take once parsed, ordinary JSON as about four times its body; a dead letter counts as
    * its body. Beyond it the oldest dead letters are dropped, and then the reply is 503; an event that alone exceeds it
-   * runs while no other waits or runs. Default 64 MiB. At least `bodyLimit`. Durable inboxes ignore it.
+   * runs while no other waits or runs. Default 64 MiB. At least `body.limit`. Durable inboxes ignore it.
    */
   readonly capacityBytes?: number | undefined
   /**
@@ -79,19 +77,8 @@ export interface ReceiverOptions<
    * seen. They then become dead letters. Default `'10m'`, at least `'5s'`.
    */
   readonly handlerWait?: Duration | undefined
-  /** Largest body in bytes, counted as read. Default 1 MiB. */
-  readonly bodyLimit?: number | undefined
-  /**
-   * Maximum bytes of all bodies being read at one time, before their signatures are checked. Beyond it the reply is 503.
-   * Default 64 MiB, or `bodyLimit` if that is more.
-   */
-  readonly bodiesLimit?: number | undefined
-  /** Deepest nesting of objects and arrays in a body; beyond it the reply is 422. Default 1,024. */
-  readonly bodyDepth?: number | undefined
-  /** Maximum number of values in a body, at any depth; beyond it the reply is 422. Default 100,000. */
-  readonly bodyValues?: number | undefined
-  /** Time limit for a body to arrive. Default `'10s'`. */
-  readonly bodyTimeout?: Duration | undefined
+  /** Limits on the bodies of requests: their size, nesting, values and time, such as `{ limit: 262_144 }`. */
+  readonly body?: BodyOptions | undefined
   /** Retention of handled ids. Default `'7d'`. Make it longer than the sender's entire retry window. */
   readonly retention?: Duration | undefined
   /**
@@ -150,14 +137,12 @@ type Kept = 'inbox' | 'acknowledge' | 'capacity' | 'namespace' | 'logger' | 'clo
 type Given<Some> = { readonly [Name in keyof Some]-?: NonNullable<Some[Name]> }
 
 /** Options with every default filled in and every value checked. */
-export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, Kept>>, Concurrency {
+export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, Kept>>, Body, Concurrency {
   readonly secret: SecretSource<Context>
   readonly toleranceMs: number
   readonly retry: RetryPolicy
   readonly handlerTimeoutMs: number
   readonly handlerWaitMs: number
-  readonly bodyLimits: BodyLimits
-  readonly bodyBounds: BodyBounds
   readonly capacityBytes: number
   readonly retentionMs: number
   readonly deadLetterRetentionMs: number | undefined
@@ -185,11 +170,7 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'capacityBytes',
   'handlerTimeout',
   'handlerWait',
-  'bodyLimit',
-  'bodiesLimit',
-  'bodyDepth',
-  'bodyValues',
-  'bodyTimeout',
+  'body',
   'retention',
   'deadLetterRetention',
   'namespace',
@@ -204,18 +185,26 @@ export const RECEIVER_OPTIONS: readonly string[] = [
   'clock',
 ] satisfies (keyof ReceiverOptions)[]
 
-type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait' | 'bodyTimeout'
-type CountOption = 'capacity' | 'capacityBytes' | 'bodyLimit'
+/** Former names of options, with what to write instead. */
+export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
+  bodyLimit: 'body: { limit }',
+  bodiesLimit: 'body: { totalLimit }',
+  bodyDepth: 'body: { depth }',
+  bodyValues: 'body: { values }',
+  bodyTimeout: 'body: { timeout }',
+}
+
+type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait'
+type CountOption = 'capacity' | 'capacityBytes'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
-const MAX_BODY_BYTES = 1024 ** 3
 const ACKNOWLEDGE = ['immediately', 'after-processing'] as const
 
 /** Checks every option and fills in every default. Throws {@link ConfigurationError}. */
 export function resolveOptions<Context>(options: Options<Context>): ResolvedOptions<Context> {
-  refuseUnknownNames(options, RECEIVER_OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }')
+  refuseUnknownNames(options, RECEIVER_OPTIONS, '', '{ secret: process.env.SIGNING_SECRET }', RENAMED_OPTIONS)
   refuseNull({ ...options, secret: undefined })
   const duration = (option: DurationOption, preset: Duration, minMs: number, maxMs: number): number =>
     durationMs(options[option] ?? preset, { option, minMs, maxMs })
@@ -232,9 +221,10 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
   }
   const acknowledge = oneOf('acknowledge', options.acknowledge ?? 'immediately', ACKNOWLEDGE)
   const inbox = inboxOf(options, acknowledge)
-  const maxBytes = count('bodyLimit', 1_048_576, 1, MAX_BODY_BYTES, 'bytes')
+  const { bodyLimits, bodyBounds } = resolveBody(options.body)
+  const { maxBytes } = bodyLimits
   const capacityBytes = count('capacityBytes', 67_108_864, 1, Number.MAX_SAFE_INTEGER, 'bytes')
-  const smallest = `must be at least bodyLimit, so that the largest event fits; got ${capacityBytes} with a bodyLimit of ${maxBytes}`
+  const smallest = `must be at least body.limit, so that the largest event fits; got ${capacityBytes} with a body.limit of ${maxBytes}`
   if (inbox.durable !== true && capacityBytes < maxBytes)
     throw new ConfigurationError('capacityBytes', smallest)
   const resolved: ResolvedOptions<Context> = {
@@ -248,12 +238,8 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     capacityBytes,
     handlerTimeoutMs: duration('handlerTimeout', '60s', 1, DAY_MS),
     handlerWaitMs: duration('handlerWait', '10m', 5000, DAY_MS),
-    bodyLimits: {
-      maxBytes,
-      timeoutMs: duration('bodyTimeout', '10s', 1, 10 * MINUTE_MS),
-      reading: readingOf(options, maxBytes),
-    },
-    bodyBounds: boundsOf(options),
+    bodyLimits,
+    bodyBounds,
     retentionMs,
     deadLetterRetentionMs: letterRetentionOf(options.deadLetterRetention ?? false, inbox),
     namespace: namespaceOf(options.namespace ?? ''),
@@ -284,24 +270,6 @@ function letterRetentionOf(retention: Duration | false, inbox: Inbox): number | 
 
 const NO_RETENTION =
   'leave it out: this inbox does not drop dead letters by their age. sqliteInbox and bullmqInbox do'
-
-function readingOf({ bodiesLimit }: Pick<ReceiverOptions, 'bodiesLimit'>, maxBytes: number): ReadingBytes {
-  const preset = Math.max(67_108_864, maxBytes)
-  const most = wholeNumber('bodiesLimit', bodiesLimit ?? preset, 1, Number.MAX_SAFE_INTEGER, 'bytes')
-  if (most >= maxBytes) return new ReadingBytes(most)
-  const fix = `must be at least bodyLimit, so that the largest event fits; got ${most} with a bodyLimit of ${maxBytes}`
-  throw new ConfigurationError('bodiesLimit', fix)
-}
-
-function boundsOf({
-  bodyDepth = 1024,
-  bodyValues = 100_000,
-}: Pick<ReceiverOptions, 'bodyDepth' | 'bodyValues'>): BodyBounds {
-  return {
-    maxDepth: wholeNumber('bodyDepth', bodyDepth, 3, MAX_BODY_BYTES),
-    maxValues: wholeNumber('bodyValues', bodyValues, 5, MAX_BODY_BYTES),
-  }
-}
 
 function inboxOf(options: Pick<ReceiverOptions, 'inbox' | 'store'>, acknowledge: string): Inbox {
   const { inbox, store } = options

@@ -16,7 +16,7 @@ describe('capacity in bytes', () => {
   /** What such an event counts with the parsed one. */
   const WEIGHT = 4 * SIZE
   const limits = (events: number, letters = 0) => ({
-    bodyLimit: SIZE,
+    body: { limit: SIZE },
     capacityBytes: WEIGHT * events + SIZE * letters,
   })
 
@@ -44,7 +44,7 @@ describe('capacity in bytes', () => {
     const text = { data: { text: 'x'.repeat(30_000) } }
     const objects = { data: { list: Array(10_000).fill({}) } }
     const accepted = async (fields: object) => {
-      const { receiver, send } = watch({ bodyLimit: 40_000, capacityBytes: 2_000_000 })
+      const { receiver, send } = watch({ body: { limit: 40_000 }, capacityBytes: 2_000_000 })
       receiver.on('*', () => new Promise(() => {}))
       let id = 0
       while ((await send({ ...fields, id: `${id}` })).status === 202) id++
@@ -55,7 +55,7 @@ describe('capacity in bytes', () => {
   })
 
   it('lets an event that is heavier than all of it run alone', async () => {
-    const { receiver, send } = watch({ bodyLimit: 40_000, capacityBytes: 40_000 })
+    const { receiver, send } = watch({ body: { limit: 40_000 }, capacityBytes: 40_000 })
     const gate = deferred()
     receiver.on('*', ({ id }) => (id === 'light' ? gate.promise : new Promise(() => {})))
     const heavy = { id: 'heavy', data: { list: Array(10_000).fill({}) } }
@@ -67,7 +67,7 @@ describe('capacity in bytes', () => {
     expect(await send({ id: 'next' })).toMatchObject({ status: 503, code: 'capacity_exceeded' })
   })
 
-  const watchLetters = async (room: { bodyLimit: number; capacityBytes: number }) => {
+  const watchLetters = async (room: { body: { limit: number }; capacityBytes: number }) => {
     const watched = watch({ ...room, concurrency: 1, retry: { attempts: 1 } })
     const { receiver, send } = watched
     receiver.on('*', ({ id }) => (Number(id) < 3 ? Promise.reject(new Error('no')) : new Promise(() => {})))

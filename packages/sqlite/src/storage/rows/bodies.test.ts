@@ -163,7 +163,7 @@ it('stores nothing of an event whose body SQLite refuses, but the rest of its tr
   withStorage(
     (database, run) => {
       const { admissions } = run({ arrivals: [sized(1, 1), sized(2, 1)] })
-      expect(admissions).toEqual([{ refused: expect.stringContaining('bodyLimit') }, 'accepted'])
+      expect(admissions).toEqual([{ refused: expect.stringContaining('body.limit') }, 'accepted'])
       const left = database.prepare('SELECT key FROM ackhook_events JOIN ackhook_bodies USING (seq)').all()
       expect(left).toEqual([{ key: 'key2' }])
       const { found } = run({ queries: [{ kind: 'stats' }] })

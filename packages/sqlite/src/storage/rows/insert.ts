@@ -163,7 +163,7 @@ function replaced(admission: Admission): Admission {
 
 function reasonOf(error: unknown): string {
   if (sqliteCode(error) === TOO_BIG)
-    return 'SQLite cannot store a body of this size: lower the option bodyLimit'
+    return 'SQLite cannot store a body of this size: lower the option body.limit'
   return `SQLite cannot store this event: ${faultOf(error).message}`
 }
 

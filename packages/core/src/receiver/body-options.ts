@@ -1,0 +1,66 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import type { Duration } from '../errors/parse-duration.ts'
+import type { BodyBounds } from '../events/body-bounds.ts'
+import { ReadingBytes } from '../http/reading-bytes.ts'
+import type { BodyLimits } from '../http/request.ts'
+import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
+import { durationMs } from '../lib/duration.ts'
+
+/** Limits on the bodies of requests. */
+export interface BodyOptions {
+  /** Largest body in bytes, counted as read. Default 1 MiB. */
+  readonly limit?: number | undefined
+  /**
+   * Maximum bytes of all bodies being read at one time, before their signatures are checked. Beyond it the reply is 503.
+   * Default 64 MiB, or `limit` if that is more.
+   */
+  readonly totalLimit?: number | undefined
+  /** Deepest nesting of objects and arrays in a body; beyond it the reply is 422. Default 1,024. */
+  readonly depth?: number | undefined
+  /** Maximum number of values in a body, at any depth; beyond it the reply is 422. Default 100,000. */
+  readonly values?: number | undefined
+  /** Time limit for a body to arrive. Default `'10s'`. */
+  readonly timeout?: Duration | undefined
+}
+
+/** The option `body`, checked. */
+export interface Body {
+  readonly bodyLimits: BodyLimits
+  readonly bodyBounds: BodyBounds
+}
+
+const NAMES = ['limit', 'totalLimit', 'depth', 'values', 'timeout'] satisfies (keyof BodyOptions)[]
+const EXAMPLE = '{ limit: 1_048_576 }'
+const MAX_BYTES = 1024 ** 3
+const TOTAL_BYTES = 67_108_864
+const MAX_TIMEOUT_MS = 600_000
+
+/** Throws {@link ConfigurationError}. */
+export function resolveBody(option: BodyOptions = {}): Body {
+  if (typeof option !== 'object' || Array.isArray(option))
+    throw new ConfigurationError('body', `must be an object such as ${EXAMPLE}; got ${show(option)}`)
+  refuseUnknownNames(option, NAMES, 'body', EXAMPLE)
+  refuseNull(option, 'body')
+  const { limit = 1_048_576, totalLimit, depth = 1024, values = 100_000, timeout = '10s' } = option
+  const maxBytes = wholeNumber('body.limit', limit, 1, MAX_BYTES, 'bytes')
+  return {
+    bodyLimits: {
+      maxBytes,
+      timeoutMs: durationMs(timeout, { option: 'body.timeout', minMs: 1, maxMs: MAX_TIMEOUT_MS }),
+      reading: readingOf(totalLimit, maxBytes),
+    },
+    bodyBounds: {
+      maxDepth: wholeNumber('body.depth', depth, 3, MAX_BYTES),
+      maxValues: wholeNumber('body.values', values, 5, MAX_BYTES),
+    },
+  }
+}
+
+function readingOf(totalLimit: number | undefined, maxBytes: number): ReadingBytes {
+  const option = 'body.totalLimit'
+  const preset = Math.max(TOTAL_BYTES, maxBytes)
+  const most = wholeNumber(option, totalLimit ?? preset, 1, Number.MAX_SAFE_INTEGER, 'bytes')
+  if (most >= maxBytes) return new ReadingBytes(most)
+  const fix = `must be at least body.limit, so that the largest event fits; got ${most} with a body.limit of ${maxBytes}`
+  throw new ConfigurationError(option, fix)
+}
