@@ -1,4 +1,5 @@
 import { Refusal } from '../errors/refusal.ts'
+import { type OpenBody, type Place, SMALL_BYTES } from '../http/reading-bodies.ts'
 import { type BodyLimits, unreadable } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import { DeadlineError, withDeadline } from '../lib/deadline.ts'
@@ -18,27 +19,41 @@ export async function readRequestBody(request: Request, limits: BodyLimits): Pro
 async function readOnce(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   if (request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED })
   const declared = request.headers.get('content-length')
-  return declared !== null && LENGTH.test(declared) && Number(declared) <= limits.maxBytes
-    ? readWhole(request, limits, Number(declared))
+  return declared !== null && LENGTH.test(declared) && Number(declared) <= SMALL_BYTES
+    ? readWhole(request, limits)
     : readCounting(request, limits)
 }
 
 /** Servers ignore any other value (`''`, `-5`), so such a value does not limit the body. */
 const LENGTH = /^\d+$/
 
+/** A body among all bodies being read. */
+class FetchBody implements OpenBody {
+  place: Place | undefined
+  refusal: Refusal | undefined
+  stop: ((refusal: Refusal) => void) | undefined
+
+  giveUp(refusal: Refusal): void {
+    this.refusal = refusal
+    this.stop?.(refusal)
+  }
+}
+
 /**
- * Reads by the runtime's fastest method: the server itself cuts the body at a declared length. Only a request that no
- * server created can be longer; it is refused once read. perf: note 11.
+ * Reads a small body by the runtime's fastest method, which does not say how much has arrived: the server itself cuts
+ * the body at a declared length. Only a request that no server created can be longer; it is refused once read.
+ * perf: note 11.
  */
-async function readWhole(
-  request: Request,
-  limits: BodyLimits,
-  declared: number,
-): Promise<Uint8Array | Refusal> {
-  // The runtime does not say how much has arrived.
-  if (limits.reading?.add(declared) === false) return limits.reading.refusal()
+async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
+  const body = new FetchBody()
+  const reading = new Promise<ArrayBuffer | Refusal>((resolve, reject) => {
+    body.stop = resolve
+    request.arrayBuffer().then(resolve, reject)
+  })
+  limits.reading?.begin(body)
   try {
-    const bytes = await withDeadline(request.arrayBuffer(), { operation: 'the body', ms: limits.timeoutMs })
+    const bytes = await withDeadline(reading, { operation: 'the body', ms: limits.timeoutMs })
+    if (bytes instanceof Refusal) return bytes
     return bytes.byteLength > limits.maxBytes ? tooLarge(limits) : new Uint8Array(bytes)
   } catch (cause) {
     if (cause instanceof DeadlineError) return timedOut(limits)
@@ -46,7 +61,7 @@ async function readWhole(
     if (!request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED, cause })
     return new Refusal('body_aborted', { detail: 'the body was cut off', cause })
   } finally {
-    limits.reading?.remove(declared)
+    limits.reading?.end(body)
   }
 }
 
@@ -55,35 +70,29 @@ async function readCounting(request: Request, limits: BodyLimits): Promise<Uint8
   if (request.body.locked) return new Refusal('body_unavailable', { detail: CONSUMED })
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   const collector = new ByteCollector()
-  let counted = 0
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    cancel(reader)
-  }, limits.timeoutMs)
+  const body = new FetchBody()
+  body.stop = () => cancel(reader)
+  const timer = setTimeout(() => body.giveUp(timedOut(limits)), limits.timeoutMs)
+  limits.reading?.begin(body)
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (late) return timedOut(limits)
+      if (body.refusal !== undefined) return body.refusal
       if (done) return collector.take()
       if (collector.length + value.length > limits.maxBytes) {
         cancel(reader)
         return tooLarge(limits)
       }
-      if (limits.reading?.add(value.length) === false) {
-        cancel(reader)
-        return limits.reading.refusal()
-      }
-      counted += value.length
       collector.add(value)
+      limits.reading?.arrived(body, collector.length)
     }
   } catch (cause) {
-    if (late) return timedOut(limits)
+    if (body.refusal !== undefined) return body.refusal
     const detail = `the body was cut off after ${collector.length} bytes`
     return new Refusal('body_aborted', { detail, cause })
   } finally {
     clearTimeout(timer)
-    limits.reading?.remove(counted)
+    limits.reading?.end(body)
   }
 }
 

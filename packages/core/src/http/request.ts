@@ -1,5 +1,5 @@
 import { Refusal } from '../errors/refusal.ts'
-import type { ReadingBytes } from './reading-bytes.ts'
+import type { ReadingBodies } from './reading-bodies.ts'
 
 /**
  * Framework-neutral request. Adapters only translate their framework's request to this, and {@link WebhookReply} back.
@@ -31,8 +31,8 @@ export interface BodyLimits {
   /** Bytes actually read, whatever `Content-Length` says. */
   readonly maxBytes: number
   readonly timeoutMs: number
-  /** Counts the bytes of all bodies being read. Absent: no limit. */
-  readonly reading?: ReadingBytes | undefined
+  /** Counts all bodies being read. Absent: no common limit. */
+  readonly reading?: ReadingBodies | undefined
 }
 
 /** Reply, written by adapters unchanged. `body` is a small JSON text with a stable `code`. */

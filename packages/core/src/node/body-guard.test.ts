@@ -114,15 +114,19 @@ describe.each([
 
   it('does nothing more to a stream that was read to its end', async () => {
     const stream = new PassThrough()
-    const counted: number[] = []
-    const bytesReading = { add: () => true, remove: (bytes: number) => counted.push(bytes) }
-    const reading = read(stream, { reading: bytesReading as never })
+    const counted: unknown[] = []
+    const bodies = {
+      begin: () => {},
+      arrived: (_: unknown, length: number) => counted.push(length),
+      end: () => counted.push('end'),
+    }
+    const reading = read(stream, { reading: bodies as never })
     stream.end('sent')
     expect(String(Buffer.from((await reading) as Uint8Array))).toBe('sent')
     stream.pause()
     stream.destroy(new Error('afterwards, which must not end the process'))
     await vi.waitFor(() => expect(stream.closed).toBe(true))
-    expect(counted).toEqual([4])
+    expect(counted).toEqual([4, 'end'])
   })
 
   it.each([

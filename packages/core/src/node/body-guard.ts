@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../errors/refusal.ts'
+import type { OpenBody, Place } from '../http/reading-bodies.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import type { Timeout, Timeouts } from '../platform/platform.ts'
@@ -16,7 +17,7 @@ export const DECODED =
  * whatever the stream does. It joins chunks because raw-body keeps each one, and a sender can send every byte as its own
  * chunk.
  */
-export class BodyGuard {
+export class BodyGuard implements OpenBody {
   readonly #stream: IncomingMessage
   readonly #limits: BodyLimits
   readonly #timeout: Timeout
@@ -26,8 +27,8 @@ export class BodyGuard {
   #onError: ((refusal: Refusal) => void) | undefined
   #onReadable: (() => void) | undefined
   #length = 0
-  /** Bytes in the count of all bodies being read. */
-  #counted = 0
+  /** Place among all bodies being read. */
+  place: Place | undefined
   #isOver = false
 
   constructor(stream: IncomingMessage, limits: BodyLimits, timeouts: Timeouts) {
@@ -43,6 +44,7 @@ export class BodyGuard {
     if (stream.listenerCount('readable') > 0) this.#pull()
     // Restarts a stream that was paused for something asynchronous.
     else stream.resume()
+    limits.reading?.begin(this)
   }
 
   /** Keeps one listener for each event. None is called before the end of the turn that created the guard. */
@@ -72,11 +74,9 @@ export class BodyGuard {
       this.#refuse('body_unavailable', DECODED)
     } else if (this.#length > this.#limits.maxBytes) {
       this.#refuse('body_too_large', `over body.limit, ${this.#limits.maxBytes} bytes`)
-    } else if (this.#limits.reading?.add(chunk.length) === false) {
-      this.#fail(this.#limits.reading.refusal())
     } else {
-      this.#counted += chunk.length
       this.#block.add(chunk)
+      this.#limits.reading?.arrived(this, this.#length)
       if (this.#block.length >= BLOCK_BYTES) this.#onData?.(this.#block.take())
     }
   }
@@ -110,10 +110,11 @@ export class BodyGuard {
     this.#refuse('body_timeout', `${this.#length} bytes in ${this.#limits.timeoutMs} ms`)
 
   #refuse(code: Refusal['code'], detail: string): void {
-    this.#fail(new Refusal(code, { detail }))
+    this.giveUp(new Refusal(code, { detail }))
   }
 
-  #fail(refusal: Refusal): void {
+  /** Ends the reading with a refusal. */
+  giveUp(refusal: Refusal): void {
     const onError = this.#onError
     this.unpipe()
     // Keeps a listener: the stream may still fail, and an unhandled 'error' event ends the process.
@@ -125,8 +126,7 @@ export class BodyGuard {
   #finish(): void {
     this.#isOver = true
     this.#timeout.cancel()
-    if (this.#counted > 0) this.#limits.reading?.remove(this.#counted)
-    this.#counted = 0
+    this.#limits.reading?.end(this)
     this.#onData = this.#onEnd = this.#onError = undefined
   }
 }

@@ -61,8 +61,9 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Webhoo
     request.resume()
   } else {
     response.writeHead(reply.status, { ...reply.headers, connection: 'close' })
-    response.flushHeaders()
-    if (body !== '') response.write(body)
+    // One packet: a flood of refused uploads must not cost two.
+    if (body === '') response.flushHeaders()
+    else response.write(body, 'latin1')
     linger(request, () => response.end())
   }
 }

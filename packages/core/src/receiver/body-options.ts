@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import type { BodyBounds } from '../events/body-bounds.ts'
-import { ReadingBytes } from '../http/reading-bytes.ts'
+import { ReadingBodies } from '../http/reading-bodies.ts'
 import type { BodyLimits } from '../http/request.ts'
 import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
@@ -56,11 +56,11 @@ export function resolveBody(option: BodyOptions = {}): Body {
   }
 }
 
-function readingOf(totalLimit: number | undefined, maxBytes: number): ReadingBytes {
+function readingOf(totalLimit: number | undefined, maxBytes: number): ReadingBodies {
   const option = 'body.totalLimit'
   const preset = Math.max(TOTAL_BYTES, maxBytes)
   const most = wholeNumber(option, totalLimit ?? preset, 1, Number.MAX_SAFE_INTEGER, 'bytes')
-  if (most >= maxBytes) return new ReadingBytes(most)
+  if (most >= maxBytes) return new ReadingBodies({ totalBytes: most, largest: maxBytes })
   const fix = `must be at least body.limit, so that the largest event fits; got ${most} with a body.limit of ${maxBytes}`
   throw new ConfigurationError(option, fix)
 }

@@ -67,7 +67,10 @@ async function handleRequest<Context>(
     if (unacceptable !== undefined) return refuse(parts, unacceptable, startedAt)
     if (inbox.isDraining) return refuse(parts, new Refusal('draining'), startedAt)
     const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
-    if (body instanceof Refusal) return refuse(parts, body, startedAt)
+    if (body instanceof Refusal) {
+      if (body.code === 'too_many_bodies') await bodyLimits.reading?.turnToReply()
+      return refuse(parts, body, startedAt)
+    }
     // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
     if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1)
       return refuse(parts, unreadable(NO_BYTES), startedAt)

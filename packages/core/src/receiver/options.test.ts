@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError } from '../errors/errors.ts'
-import { ReadingBytes } from '../http/reading-bytes.ts'
+import { ReadingBodies } from '../http/reading-bodies.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { memoryStore } from '../inbox/memory/memory-store.ts'
@@ -25,7 +25,7 @@ describe('the defaults', () => {
       capacityBytes: 67_108_864,
       handlerTimeoutMs: 60_000,
       handlerWaitMs: 600_000,
-      bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000, reading: expect.any(ReadingBytes) },
+      bodyLimits: { maxBytes: 1_048_576, timeoutMs: 10_000, reading: expect.any(ReadingBodies) },
       bodyBounds: { maxDepth: 1024, maxValues: 100_000 },
       retentionMs: 604_800_000,
       deadLetterRetentionMs: undefined,
