@@ -3,6 +3,7 @@ import { type OpenBody, type Place, SMALL_BYTES } from '../http/reading-bodies.t
 import { type BodyLimits, unreadable } from '../http/request.ts'
 import { ByteCollector } from '../lib/byte-collector.ts'
 import { DeadlineError, withDeadline } from '../lib/deadline.ts'
+import { isOnWorkers } from '../platform/platform.ts'
 
 /**
  * Reads the exact bytes of a Fetch request within the limits. Refuses a body that was already read: all that is left of
@@ -47,7 +48,8 @@ class FetchBody implements OpenBody {
 async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Array | Refusal> {
   const body = new FetchBody()
   const reading = new Promise<ArrayBuffer | Refusal>((resolve, reject) => {
-    body.stop = resolve
+    // A promise that another request resolves may never continue on Workers: there, the deadline ends the reading.
+    if (!isOnWorkers()) body.stop = resolve
     request.arrayBuffer().then(resolve, reject)
   })
   limits.reading?.begin(body)
@@ -56,7 +58,7 @@ async function readWhole(request: Request, limits: BodyLimits): Promise<Uint8Arr
     if (bytes instanceof Refusal) return bytes
     return bytes.byteLength > limits.maxBytes ? tooLarge(limits) : new Uint8Array(bytes)
   } catch (cause) {
-    if (cause instanceof DeadlineError) return timedOut(limits)
+    if (cause instanceof DeadlineError) return body.refusal ?? timedOut(limits)
     // Rejected before a byte was read: something else holds the stream.
     if (!request.bodyUsed) return new Refusal('body_unavailable', { detail: CONSUMED, cause })
     return new Refusal('body_aborted', { detail: 'the body was cut off', cause })

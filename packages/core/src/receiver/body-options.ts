@@ -11,8 +11,9 @@ export interface BodyOptions {
   /** Largest body in bytes, counted as read. Default 1 MiB. */
   readonly limit?: number | undefined
   /**
-   * Maximum bytes of all bodies being read at one time, before their signatures are checked. Beyond it the reply is 503.
-   * Default 64 MiB, or `limit` if that is more.
+   * Maximum bytes of all bodies of more than 64 KiB that are being read at one time, as they arrive. Smaller ones are
+   * counted: 1,000 at one time, or as many as fit into this. Beyond it, the body that has waited longest for more gets
+   * 503, never the newest. Default 64 MiB, or `limit` if that is more.
    */
   readonly totalLimit?: number | undefined
   /** Deepest nesting of objects and arrays in a body; beyond it the reply is 422. Default 1,024. */
