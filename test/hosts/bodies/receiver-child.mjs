@@ -46,7 +46,7 @@ function handling(receiver) {
 }
 
 async function serveFetch(fetch) {
-  const handle = request => fetch(request)
+  const handle = (...passed) => fetch(...passed)
   const { Bun, Deno } = globalThis
   if (Bun !== undefined) return listening(Bun.serve({ fetch: handle, port: 0, hostname: '127.0.0.1' }).port)
   if (Deno !== undefined)

@@ -6,8 +6,10 @@ export const SMALL_BYTES = 65_536
 const MOST_SMALL = 1000
 /** Bytes that a body must bring to count as having moved on: a byte now and then is no progress. */
 const STEP_BYTES = 16_384
-/** Most senders a second that learn that their body was given up, once this many have learned it at once. */
-const REPLIES_A_SECOND = 100
+/** Time between two replies to senders whose bodies were given up, once a second's worth of them was sent at once. */
+const SMALL_REPLY_MS = 10
+/** Longer, since a sender who comes back brings up to a mebibyte. */
+const LARGE_REPLY_MS = 40
 
 /** A body that is being read. */
 export interface OpenBody {
@@ -36,8 +38,9 @@ export class ReadingBodies {
   #bytes = 0
   /** Has no place until another body begins: most are complete by then, and never need one. */
   #latest: OpenBody | undefined
-  /** Time of the next paced reply. */
-  #replyAt = 0
+  /** Time of the last paced reply, and of each that is still to come. */
+  #repliedAt = 0
+  readonly #replyAt = new WeakMap<Refusal, number>()
 
   /** `totalBytes`: most bytes of all large bodies, and of all small ones. `largest`: size of the largest body. */
   constructor({ totalBytes, largest }: { readonly totalBytes: number; readonly largest: number }) {
@@ -80,10 +83,8 @@ export class ReadingBodies {
    * Resolves when the sender of a body that was given up may learn of it. Its memory is free by then, but whoever comes
    * back at once, with hundreds of connections, would keep the process busy with nothing else.
    */
-  async turnToReply(): Promise<void> {
-    const now = performance.now()
-    this.#replyAt = Math.max(this.#replyAt, now - 1000) + 1000 / REPLIES_A_SECOND
-    const ms = this.#replyAt - now
+  async turnToReply(refusal: Refusal): Promise<void> {
+    const ms = (this.#replyAt.get(refusal) ?? 0) - performance.now()
     if (ms > 0) await new Promise<void>(resolve => setTimeout(resolve, ms))
   }
 
@@ -111,9 +112,14 @@ export class ReadingBodies {
     const place = row.first
     if (place === undefined) return
     this.#leave(place)
-    const seconds = ((performance.now() - place.since) / 1000).toFixed(1)
+    const now = performance.now()
+    const seconds = ((now - place.since) / 1000).toFixed(1)
     const detail = `given up after ${seconds} s without progress: ${reason}, and none had waited longer`
-    place.body.giveUp(new Refusal('too_many_bodies', { detail }))
+    const refusal = new Refusal('too_many_bodies', { detail })
+    this.#repliedAt =
+      Math.max(this.#repliedAt, now - 1000) + (row === this.#small ? SMALL_REPLY_MS : LARGE_REPLY_MS)
+    this.#replyAt.set(refusal, this.#repliedAt)
+    place.body.giveUp(refusal)
   }
 
   #leave(place: Place): void {

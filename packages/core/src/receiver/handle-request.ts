@@ -68,7 +68,7 @@ async function handleRequest<Context>(
     if (inbox.isDraining) return refuse(parts, new Refusal('draining'), startedAt)
     const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
     if (body instanceof Refusal) {
-      if (body.code === 'too_many_bodies') await bodyLimits.reading?.turnToReply()
+      if (body.code === 'too_many_bodies') await bodyLimits.reading?.turnToReply(body)
       return refuse(parts, body, startedAt)
     }
     // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
