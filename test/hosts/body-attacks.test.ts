@@ -40,7 +40,7 @@ interface Progress {
   readonly begun: number
 }
 
-/** Resolves once every attacker was there. */
+/** Resolves once the receiver has accepted the connection of every attacker: Node accepts them in turn. */
 async function attack(port: number, name: string, times: number): Promise<void> {
   const file = fileURLToPath(new URL('bodies/attacker-child.mjs', import.meta.url))
   const child = fork(file, [`${port}`, '/', name, `${times * SHARE}`, `${PAUSE_MS}`])
@@ -49,6 +49,8 @@ async function attack(port: number, name: string, times: number): Promise<void> 
     const { begun, wanted } = await progressOf(child)
     return begun >= wanted
   })
+  // It waits behind theirs, whatever it gets.
+  await deliver(port, new Agent())
 }
 
 async function progressOf(child: ChildProcess): Promise<Progress> {
