@@ -67,10 +67,7 @@ async function handleRequest<Context>(
     if (unacceptable !== undefined) return refuse(parts, unacceptable, startedAt)
     if (inbox.isDraining) return refuse(parts, new Refusal('draining'), startedAt)
     const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
-    if (body instanceof Refusal) {
-      if (body.code === 'too_many_bodies') await bodyLimits.reading?.turnToReply(body)
-      return refuse(parts, body, startedAt)
-    }
+    if (body instanceof Refusal) return await refuseBody(parts, body, startedAt)
     // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
     if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1)
       return refuse(parts, unreadable(NO_BYTES), startedAt)
@@ -158,6 +155,15 @@ function acknowledge<Context>(
   if (failures.outage !== undefined) failures.worked(startedAt)
   if (startedAt >= queue.nextAt || --queue.left < 0) queue.accepted(startedAt)
   return replyFor(code)
+}
+
+async function refuseBody<Context>(
+  parts: HandleRequestParts<Context>,
+  refusal: Refusal,
+  startedAt: number,
+): Promise<WebhookReply> {
+  if (refusal.code === 'too_many_bodies') await parts.bodyLimits.reading?.turnToReply(refusal)
+  return refuse(parts, refusal, startedAt)
 }
 
 function refuse<Context>(
