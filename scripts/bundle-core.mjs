@@ -22,19 +22,22 @@ import { rolldown } from 'rolldown'
 import { esmExternalRequirePlugin } from 'rolldown/plugins'
 
 const core = fileURLToPath(new URL('../packages/core/', import.meta.url))
-/** Modules that the files in package.json's `imports` import. The other chunk imports those files, so it excludes these. */
-const BASE = /src.(errors|lib|observe|platform.console-logger|inbox.memory.scheduler)/
+/** What the entry points that create no receiver need, besides what {@link belowImports} finds. */
+const BASE = /src.(errors|lib|observe)/
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeBundle(join(core, 'dist'))
 
 /** Writes the bundle. Leaves unchanged files alone: a process may be loading them. */
 async function writeBundle(folder) {
+  const below = new Set()
   const groups = [
     { name: 'raw-body', test: /node_modules/, priority: 2 },
-    { name: 'base', test: BASE, priority: 1 },
+    { name: 'base', test: id => BASE.test(id) || below.has(id), priority: 1 },
     { name: 'receiver', test: /src/, minShareCount: 2 },
   ]
-  const files = await build({ chunkFileNames: 'shared/[name].js', codeSplitting: { groups } })
+  const files = await build({ chunkFileNames: 'shared/[name].js', codeSplitting: { groups } }, [
+    belowImports(below),
+  ])
   for (const name of readdirSync(folder, { recursive: true })) {
     if (/\.js(\.map)?$/.test(name) && !files.has(name.replaceAll('\\', '/'))) rmSync(join(folder, name))
   }
@@ -58,13 +61,17 @@ export async function writeCoreByFile(folder) {
 }
 
 /** Returns each file's text by its name. */
-async function build(output) {
+async function build(output, plugins = []) {
   const bundle = await rolldown({
     cwd: core,
     input: entries(),
     platform: 'neutral',
     resolve: { mainFields: ['main'] },
-    plugins: [rawBodyOnly(), esmExternalRequirePlugin({ external: ['path', 'util', 'async_hooks'] })],
+    plugins: [
+      ...plugins,
+      rawBodyOnly(),
+      esmExternalRequirePlugin({ external: ['path', 'util', 'async_hooks'] }),
+    ],
   })
   const built = await bundle.generate({ sourcemap: true, sourcemapExcludeSources: true, ...output })
   await bundle.close()
@@ -107,11 +114,47 @@ function rawBodyOnly() {
   }
 }
 
+/**
+ * Adds the modules that a file in package.json's `imports` shares with other entry points. The chunk `receiver` imports those
+ * files, so it must not contain these: of two files that import each other, a loader hook may run either first.
+ */
+function belowImports(below) {
+  return {
+    name: 'below-imports',
+    buildEnd() {
+      const reach = (id, found = new Set()) => {
+        for (const imported of this.getModuleInfo(id)?.importedIds ?? []) {
+          if (!imported.startsWith(join(core, 'src')) || found.has(imported)) continue
+          reach(imported, found.add(imported))
+        }
+        return found
+      }
+      const inner = targetsOf(manifest().imports)
+      const reached = Object.keys(entries()).map(name => ({
+        isInner: inner.includes(name),
+        modules: reach(join(core, 'src', `${name}.ts`)),
+      }))
+      for (const { isInner, modules } of reached) {
+        for (const id of isInner ? modules : [])
+          if (reached.filter(one => one.modules.has(id)).length > 1) below.add(id)
+      }
+    },
+  }
+}
+
 /** Returns the sources of the files below `dist` that `exports` and `imports` refer to, by name without extension. */
 function entries() {
-  const { exports, imports } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8'))
-  const targets = JSON.stringify([exports, imports]).matchAll(/"\.\/dist\/([^"]+)\.js"/g)
-  return Object.fromEntries(Array.from(targets, ([, name]) => [name, `./src/${name}.ts`]))
+  const { exports, imports } = manifest()
+  return Object.fromEntries(targetsOf([exports, imports]).map(name => [name, `./src/${name}.ts`]))
+}
+
+/** Returns the files below `dist` that a part of package.json refers to, by name without extension. */
+function targetsOf(part) {
+  return Array.from(JSON.stringify(part).matchAll(/"\.\/dist\/([^"]+)\.js"/g), ([, name]) => name)
+}
+
+function manifest() {
+  return JSON.parse(readFileSync(join(core, 'package.json'), 'utf8'))
 }
 
 function writeFile(path, text) {

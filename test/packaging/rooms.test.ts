@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { circleIn } from '../support/import-circle.ts'
 import { filesUnder, ROOT } from '../support/workspace-packages.ts'
 import { ROOMS } from './rooms.ts'
 
@@ -49,27 +50,4 @@ function importedFiles(source: string, file: string): readonly string[] {
     if (specifier === '#collect-body') return ['node/collect-with-raw-body.ts']
     return specifier.startsWith('.') ? [normalize(join(dirname(file), specifier))] : []
   })
-}
-
-/** Returns the files of one cycle, beginning and ending with the same file. */
-function circleIn(
-  files: readonly string[],
-  importsOf: (file: string) => readonly string[],
-): readonly string[] | undefined {
-  const done = new Set<string>()
-  const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
-    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
-    if (done.has(file)) return undefined
-    for (const imported of importsOf(file)) {
-      const circle = visit(imported, [...path, file])
-      if (circle !== undefined) return circle
-    }
-    done.add(file)
-    return undefined
-  }
-  for (const file of files) {
-    const circle = visit(file, [])
-    if (circle !== undefined) return circle
-  }
-  return undefined
 }
