@@ -36,7 +36,10 @@ export async function withSchema<Body>(
   })
 }
 
-/** Checks a body. Rejects even if the schema throws. */
+/** Checks a body. Rejects even if the schema throws, and if its answer is none. */
 async function check<Body>(body: unknown, schema: BodySchema<Body>): Promise<Checked<Body>> {
-  return schema['~standard'].validate(body)
+  const answer: unknown = await schema['~standard'].validate(body)
+  const isAnswer = typeof answer === 'object' && answer !== null && ('value' in answer || 'issues' in answer)
+  if (!isAnswer) throw new TypeError('It returned neither a value nor issues')
+  return answer as Checked<Body>
 }

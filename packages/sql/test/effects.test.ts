@@ -53,6 +53,19 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     expect(await effectsOf(one.id)).toBe(1)
   })
 
+  it('undoes the effect, and the mark, of work that returns what nothing runs', async () => {
+    const { once } = sqlEffects(open.db)
+    const one = event()
+    const handler = once('lazy', async ({ id }, tx) => {
+      await insert(tx, id)
+      return () => insert(tx, id)
+    })
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(handler(one, context)).rejects.toMatchObject({ code: 'handler_lazy' })
+    expect(await effectsOf(one.id)).toBe(0)
+    expect(() => once('generator', function* () {})).toThrow("'work': must not be a generator")
+  })
+
   it('gives each handler and each namespace its own mark', async () => {
     const { once } = sqlEffects(open.db)
     const handlers = ['a', 'b', 'B', 'b '].map(handler => once(handler, ({ id }, tx) => insert(tx, id)))

@@ -4,6 +4,7 @@ import {
   type InspectedReceiver,
   inspectReceiver,
   onceAMinute,
+  refuseGenerator,
   refuseUnknownNames,
   type TappedDelivery,
   wholeNumber,
@@ -83,6 +84,7 @@ const MOST_TYPES = 1000
 function resolve(options: RecordOptions): Resolved {
   refuseUnknownNames(options, NAMES, '', "{ write: toFolder('recorded') }")
   const { write, sample = 20, keep = [], names = [], redact = mask, maxBytes = 10_485_760 } = options
+  refuseGenerator('write', write)
   if (typeof write !== 'function')
     throw new ConfigurationError(
       'write',

@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'registry_frozen'
   | 'handler_missing'
   | 'handler_timeout'
+  | 'handler_lazy'
   | 'lease_lost'
   | 'drain_timeout'
   | 'non_retryable'

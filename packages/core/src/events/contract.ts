@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 
 /** Format of `t` in the signature header. `'auto'` reads all three. */
 export type TimestampUnit = 'auto' | 'seconds' | 'milliseconds' | 'iso8601'
@@ -90,6 +91,7 @@ export function resolveContract(options: ContractOptions = {}, prefix = 'contrac
   if (typeof upcast !== 'function') {
     throw new ConfigurationError(`${prefix}upcast`, 'must be a function that takes an event and returns one')
   }
+  refuseGenerator(`${prefix}upcast`, upcast)
   return { ...contract, upcast }
 }
 

@@ -118,6 +118,34 @@ describe('a schema', () => {
   })
 })
 
+describe('a schema whose answer is none', () => {
+  it.each([
+    ['undefined', undefined, 'threw'],
+    ['null', null, 'threw'],
+    ['an empty object', {}, 'returned neither'],
+    ['a function', () => {}, 'returned neither'],
+    ['a text', 'valid', 'returned neither'],
+    ['true', true, 'returned neither'],
+    ['NaN', Number.NaN, 'returned neither'],
+    ['a generator', (function* () {})(), 'returned neither'],
+    ['the data itself', { count: '7' }, 'returned neither'],
+    ['no value', { value: undefined }, 'returned no value'],
+    ['a promise as the value', { value: Promise.resolve({}) }, 'a function or a promise'],
+    ['a function as the value', { value: () => ({}) }, 'a function or a promise'],
+    ['issues that are no list', { issues: true, value: {} }, 'threw'],
+  ])('refuses the event: %s', async (_, answer, fault) => {
+    for (const given of [answer, Promise.resolve(answer)]) {
+      const schemas = { 'message.delivered': schema(() => given as never) }
+      const refused = {
+        code: 'event_invalid',
+        detail: expect.stringContaining(`'message.delivered' ${fault}`),
+      }
+      const told = fault === 'threw' ? refused : { ...refused, detail: expect.stringContaining(fault) }
+      expect(await decode({ schemas })).toMatchObject(told)
+    }
+  })
+})
+
 describe('an upcast', () => {
   it('turns an older shape into the current one, before the schema', async () => {
     const schemas = { 'message.delivered': z.object({ total: z.number() }) }

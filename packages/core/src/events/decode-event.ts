@@ -90,12 +90,27 @@ async function validate(event: UncheckedEvent, schema: StandardSchemaV1): Promis
       schema['~standard'].validate(event.data),
       `the schema for '${event.type}'`,
     )
-    if (result.issues === undefined) return { ...event, data: result.value } as WebhookEvent
+    if (result.issues === undefined) {
+      const fault = answerFault(result)
+      if (fault === undefined) return { ...event, data: result.value } as WebhookEvent
+      return new Refusal('event_invalid', { detail: `the schema for '${event.type}' ${fault}` })
+    }
     return new Refusal('event_invalid', { detail: describe(event.type, result.issues) })
   } catch (cause) {
     if (cause instanceof DeadlineError) return new Refusal('schema_unavailable', { detail: cause.message })
     return new Refusal('event_invalid', { detail: `the schema for '${event.type}' threw`, cause })
   }
+}
+
+/** Says what is wrong with a schema's answer without issues: data that nobody has checked must not reach a handler. */
+function answerFault(answer: unknown): string | undefined {
+  if (typeof answer !== 'object' || answer === null || !('value' in answer))
+    return 'returned neither a value nor issues: is it a Standard Schema?'
+  const { value } = answer
+  if (value === undefined) return 'returned no value: its output must be the data for the handlers'
+  return typeof value === 'function' || isPromise(value)
+    ? 'returned a value that is a function or a promise: its output must be the data for the handlers'
+    : undefined
 }
 
 const MAX_PLACES = 5

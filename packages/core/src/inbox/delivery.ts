@@ -100,6 +100,8 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
     const asyncContext = parts.acknowledge === 'after-processing' ? platform.captureContext() : undefined
     const traceparent = headerOf(headers, 'traceparent')
     const incoming = traceparent ? traceContext(traceparent, headerOf(headers, 'tracestate')) : undefined
+    // A function that sorts a list, say, changes the event: handlers then get one of their own, as from a durable inbox.
+    const isShown = parts.serializeBy !== undefined || typeof parts.groupBy === 'function'
     const trace = parts.traceOf ? parts.traceOf(incoming) : incoming
     const create = (key: string, fingerprint: number): Delivery => ({
       key,
@@ -110,7 +112,7 @@ export function createDeliveryFactory<Context>(parts: DeliveryParts<Context>): C
       fingerprint,
       receivedAt: parts.clock(),
       weight,
-      event,
+      event: isShown ? undefined : event,
       order,
       group,
       waitUntil,

@@ -48,6 +48,17 @@ it('runs once, however often it is called', async () => {
   expect(cleanup).toHaveBeenCalledTimes(1)
 })
 
+it('reports a cleanup that returns what nobody waits for, and refuses a generator', async () => {
+  for (const cleanup of [() => () => {}, () => [Promise.resolve()]]) {
+    const end = gracefulShutdown(receiverWith(), undefined, { signals: [], cleanup })
+    expect(await end()).toMatchObject({ failed: ['cleanup'] })
+  }
+  const cleanup = async function* () {}
+  expect(() => gracefulShutdown(receiverWith(), undefined, { signals: [], cleanup })).toThrow(
+    "'cleanup': must not be a generator",
+  )
+})
+
 it('reports a cleanup that fails and one that hangs, and continues', async () => {
   for (const cleanup of [
     () => Promise.reject(new Error('no connection')),

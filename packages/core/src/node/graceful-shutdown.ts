@@ -3,6 +3,7 @@ import type { Duration } from '../errors/parse-duration.ts'
 import { oneOf, refuseNull, refuseUnknownNames } from '../lib/check-option.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
+import { lazyKind, NOT_LAZY, refuseGenerator } from '../lib/lazy-value.ts'
 import type { Logger } from '../observe/logger.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
@@ -95,11 +96,20 @@ function resolveOptions(options: GracefulShutdownOptions): Settings {
     "{ grace: '5s', timeout: '25s' }",
   )
   refuseNull(options)
+  refuseGenerator('cleanup', options.cleanup)
   for (const signal of options.signals ?? []) oneOf('signals', signal, SIGNALS)
   const timeoutMs = durationMs(options.timeout ?? '25s', { option: 'timeout', minMs: 100, maxMs: 3_600_000 })
   const preset: Duration = timeoutMs < 10_000 ? '0s' : '5s'
   const graceMs = durationMs(options.grace ?? preset, { option: 'grace', minMs: 0, maxMs: timeoutMs })
   return { graceMs, timeoutMs, cleanup: options.cleanup ?? (() => {}) }
+}
+
+function refuseUnfinished(returned: unknown): void {
+  const what = lazyKind(returned)
+  if (what !== undefined)
+    throw new TypeError(
+      `The option 'cleanup' returned ${what}, which nothing runs or waits for: ${NOT_LAZY}.`,
+    )
 }
 
 /** One shutdown of one process. */
@@ -160,7 +170,7 @@ class Shutdown {
     const lost = (reports ?? []).reduce((sum, report) => sum + report.lost, 0)
     const cut = (reports ?? []).reduce((sum, report) => sum + (report.cut ?? 0), 0)
     const connections = (await this.#server?.close(leftMs() / 2)) ?? 0
-    await inTime('cleanup', cleanup)
+    await inTime('cleanup', async () => refuseUnfinished(await cleanup()))
     this.#report(signal, { lost, cut, connections, failed })
     return { lost, cut, connections, failed }
   }

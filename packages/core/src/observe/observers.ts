@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors/errors.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 import { guardObserver } from './guards.ts'
 import type { Logger } from './logger.ts'
 import type { Observer } from './observation.ts'
@@ -16,6 +18,8 @@ export class Observers {
 
   /** Returns a function that removes it. */
   add(observer: Observer): () => void {
+    if (typeof observer !== 'function') throw new ConfigurationError('observer', 'must be a function')
+    refuseGenerator('observer', observer)
     const guarded = guardObserver(observer, this.#logger)
     this.#set([...this.#all, guarded])
     return () => this.#set(this.#all.filter(one => one !== guarded))

@@ -3,6 +3,7 @@ import type { GroupBy } from '../inbox/delivery.ts'
 import type { Groups } from '../inbox/handling.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 
 /**
  * Shares the slots of a process among groups of events, so that many slow events of one group do not hold up the others.
@@ -80,6 +81,7 @@ function limitOf(option: ConcurrencyOptions, total: number): Limit | undefined {
     )
   if (by !== undefined && typeof by !== 'function')
     throw new ConfigurationError('concurrency.by', `must be a function of the event; got ${show(by)}`)
+  refuseGenerator('concurrency.by', by)
   if ((by === undefined) !== (perGroup === undefined))
     throw new ConfigurationError('concurrency.perGroup', 'goes together with by: give both, or neither')
   const checked = (name: string, value: number): number =>

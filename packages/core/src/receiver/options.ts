@@ -10,6 +10,7 @@ import { memoryInbox } from '../inbox/memory/memory-inbox.ts'
 import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retry.ts'
 import { oneOf, refuseNull, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import { durationMs, formatMs } from '../lib/duration.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 import { guardLogger } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -329,6 +330,7 @@ function retryOf(options: Pick<ReceiverOptions, 'retry'>, acknowledge: string, i
 }
 
 function namespaceOf<Context>(namespace: string | ((context: Context) => string)): typeof namespace {
+  refuseGenerator('namespace', namespace)
   if (typeof namespace === 'string' || typeof namespace === 'function') return namespace
   throw new ConfigurationError(
     'namespace',
@@ -367,5 +369,6 @@ function loggerOf(logger: Logger): Logger {
 function functionOf<T>(option: string, value: T): T {
   if (value !== undefined && typeof value !== 'function')
     throw new ConfigurationError(option, 'must be a function')
+  refuseGenerator(option, value)
   return value
 }

@@ -111,6 +111,28 @@ it('goes on after an event that the receiver refuses for good, and counts it', a
   await repairs.close()
 })
 
+it.each([
+  ['undefined', undefined],
+  ['an empty text', ''],
+  ['a number', Number.NaN],
+  ['a function', () => []],
+  ['a page of a list', { data: [], next: undefined }],
+])('does not take %s for a list without events', async (_, listed) => {
+  const save = vi.fn()
+  const { repairs } = receiving({ list: () => listed as never, cursor: { load: () => undefined, save } })
+  await expect(repairs.run()).rejects.toThrow("The option 'list' must return an array or an async iterable")
+  expect(save).not.toHaveBeenCalled()
+  await repairs.close()
+})
+
+it('asks for no list since a date that is none', async () => {
+  const cursor = { load: () => new Date('yesterday'), save: vi.fn() }
+  const { repairs, asked } = receiving({ cursor })
+  await expect(repairs.run()).rejects.toThrow("The option 'cursor' loaded no valid Date")
+  expect([asked, cursor.save.mock.calls]).toEqual([[], []])
+  await repairs.close()
+})
+
 it('ends with its receiver, without a word', async () => {
   const { receiver, repairs, told } = receiving({ events: [event('evt_a', 300)] })
   await receiver.close()

@@ -200,7 +200,11 @@ class Schedule {
     const from = known === undefined ? (since?.getTime() ?? Date.now() - DAY_MS) : known.getTime() - overlapMs
     if (from >= until) return NOTHING
     const counts = { listed: 0, missed: 0, invalid: 0 }
-    for await (const event of await list({ since: new Date(from), signal })) {
+    if (!Number.isFinite(from)) throw new Error("The option 'cursor' loaded no valid Date, and not undefined")
+    const listed: unknown = await list({ since: new Date(from), signal })
+    if (!isList(listed))
+      throw new Error(`The option 'list' must return an array or an async iterable; returned ${show(listed)}`)
+    for await (const event of listed) {
       signal.throwIfAborted()
       if (isOlder(event, until)) await this.#offer(event, counts)
     }
@@ -236,6 +240,15 @@ class Schedule {
         `${invalid} of ${listed} listed events were refused, and are not handled: they are no events, or do not match their schema.`,
       )
   }
+}
+
+/** A text has characters to loop over, and an empty one would look like a list without events. */
+function isList(listed: unknown): listed is Iterable<Listed> | AsyncIterable<Listed> {
+  return (
+    typeof listed === 'object' &&
+    listed !== null &&
+    (Symbol.iterator in listed || Symbol.asyncIterator in listed)
+  )
 }
 
 /** An event without a time that can be read is offered: it may be missing too. */

@@ -3,6 +3,7 @@ import { platform } from '#platform'
 import { ConfigurationError } from '../errors/errors.ts'
 import { Refusal } from '../errors/refusal.ts'
 import { answerInTime } from '../lib/deadline.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Mac } from '../platform/platform.ts'
@@ -38,6 +39,7 @@ export function createSecrets<Context>(
   logger: Logger,
 ): PreparedSecrets<Context> {
   const refuseOrTell = printedRule(logger)
+  refuseGenerator('secret', source)
   if (typeof source === 'function') return perRequest(source, refuseOrTell)
   const secrets = [source].flat()
   const fault = secretsFault(secrets) ?? refuseOrTell(secrets)

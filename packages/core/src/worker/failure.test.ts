@@ -4,7 +4,8 @@ import type { Delivery } from '../inbox/delivery.ts'
 import type { Failure, FailureHandler } from './failure.ts'
 import { createAttemptLog, createListenerLog, notifyFailure } from './failure.ts'
 
-const delivery = { id: 'evt_1', type: 'a.b', namespace: 'n' } as Delivery
+const body = new Uint8Array([1])
+const delivery = { id: 'evt_1', type: 'a.b', namespace: 'n', body } as Delivery
 const error = new Error('handler')
 const dead: Failure = { error, attempt: 5, delivery }
 const failed: Failure = { error, attempt: 2, delivery, retryInMs: 250 }
@@ -15,7 +16,8 @@ function notify(failure: Failure, ...listeners: FailureHandler[]) {
   const parts = { logger, handlerTimeoutMs: 1000, acknowledge: 'immediately' } as const
   const logFailure = createAttemptLog(parts)
   const logListener = createListenerLog(parts.logger)
-  return { logger, notified: notifyFailure(listeners, failure, event, { ...parts, logFailure, logListener }) }
+  const all = { ...parts, logFailure, logListener }
+  return { logger, notified: notifyFailure(listeners, failure, async () => event, all) }
 }
 
 afterEach(() => {

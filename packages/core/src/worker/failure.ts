@@ -2,10 +2,12 @@ import { describeError } from '../errors/errors.ts'
 import type { WebhookEvent } from '../events/event-types.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { Inbox, ProcessingPolicy } from '../inbox/inbox.ts'
+import { copyBody } from '../lib/copy-body.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Logger } from '../observe/logger.ts'
+import { refuseLazy } from './returned-value.ts'
 
 /** Failure passed to `onError` and `onDeadLetter`. */
 export interface Failure {
@@ -41,24 +43,28 @@ export interface LogParts {
 
 /**
  * Calls the `onError` or `onDeadLetter` handlers. Resolves to whether there is at least one and none failed: their own
- * failures are logged and not retried. Without a handler the failure is logged, so that none is silent.
+ * failures are logged and not retried. Without a handler the failure is logged, so that none is silent. `readEvent` reads
+ * an event for each of them, so that none sees what another has changed. It must not reject.
  */
 export async function notifyFailure(
   listeners: readonly FailureHandler[],
   failure: Failure,
-  event: WebhookEvent | undefined,
+  readEvent: () => Promise<WebhookEvent | undefined>,
   { handlerTimeoutMs, logFailure, logListener }: NotifyParts,
 ): Promise<boolean> {
   if (listeners.length === 0) logFailure(failure)
   let notified = listeners.length > 0
   for (const listener of listeners) {
+    const event = await readEvent()
     try {
-      const result = listener(failure, event)
-      if (isPromise(result))
-        await withDeadline(Promise.resolve(result), {
-          operation: 'onError or onDeadLetter',
-          ms: handlerTimeoutMs,
-        })
+      const result = listener({ ...failure, delivery: copyBody(failure.delivery) }, event)
+      const returned = isPromise(result)
+        ? await withDeadline(Promise.resolve(result), {
+            operation: 'onError or onDeadLetter',
+            ms: handlerTimeoutMs,
+          })
+        : result
+      refuseLazy(returned)
     } catch (err) {
       notified = false
       logListener(err, failure.delivery.id)

@@ -1,6 +1,7 @@
 import { AckhookError, ConfigurationError } from '../errors/errors.ts'
 import { type EventHandler, KNOWN_TYPES } from '../events/event-types.ts'
 import { covers, matchesAny, misspelled, requirePattern } from '../events/type-pattern.ts'
+import { refuseGenerator } from '../lib/lazy-value.ts'
 import type { FailureHandler } from './failure.ts'
 
 /** The types that handlers are expected for. */
@@ -73,6 +74,7 @@ export class HandlerRegistry {
       )
     }
     if (typeof handler !== 'function') throw new ConfigurationError(what, 'the handler must be a function')
+    refuseGenerator(what, handler)
   }
 
   /** Returns whether this was the first call. */

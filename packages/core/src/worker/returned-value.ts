@@ -1,4 +1,16 @@
+import { AckhookError } from '../errors/errors.ts'
+import { lazyKind, NOT_LAZY } from '../lib/lazy-value.ts'
 import type { Logger } from '../observe/logger.ts'
+
+/** Throws if a handler has returned work that nobody will begin: the event must not count as handled. */
+export function refuseLazy(returned: unknown): void {
+  const what = lazyKind(returned)
+  if (what === undefined) return
+  throw new AckhookError(
+    'handler_lazy',
+    `A handler returned ${what}, which nothing runs or waits for: the event is not handled. In the handler, ${NOT_LAZY}.`,
+  )
+}
 
 /** Maximum number of types that are reported: a sender may invent any number. */
 const MOST_TYPES = 50

@@ -9,7 +9,6 @@ import { type Delivery, eventRef } from '../inbox/delivery.ts'
 import type { AttemptResult, DrainDeadline, ProcessEvent } from '../inbox/inbox.ts'
 import type { Route, RouteOf } from '../inbox/presence.ts'
 import { exceedsDeadline, hasUnusableDelay, isFinal, type RetryPolicy, retryDelayMs } from '../inbox/retry.ts'
-import { copyBody } from '../lib/copy-body.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import { onceAMinute } from '../lib/once-a-minute.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -23,7 +22,7 @@ import {
   notifyFailure,
 } from './failure.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
-import { createReturnedLog } from './returned-value.ts'
+import { createReturnedLog, refuseLazy } from './returned-value.ts'
 import { createUnhandledLog } from './unhandled-log.ts'
 
 export interface WorkerParts extends LogParts {
@@ -177,7 +176,45 @@ class Worker {
   #handle(running: Running, event: WebhookEvent): MaybePromise<unknown> {
     const { delivery, attempt } = running
     this.#start(running)
-    return runHandlers(this.#handlersOf(delivery, event), event, new AttemptContext(delivery, attempt))
+    const handlers = this.#handlersOf(delivery, event)
+    const context = new AttemptContext(delivery, attempt)
+    if (handlers.length < 2) return runHandlers(handlers, [event], context)
+    const reading = this.#eventsFor(handlers, delivery, event)
+    if (!isPromise(reading)) return runHandlers(handlers, reading, context)
+    return reading.then(events => {
+      // Stops before any handler, as above.
+      if (attempt.abortReason !== undefined) throw attempt.abortReason
+      return runHandlers(handlers, events, context)
+    })
+  }
+
+  /** Returns an event for each handler: what one changes in its own, no other sees. */
+  #eventsFor(
+    handlers: readonly EventHandler[],
+    { body }: Delivery,
+    event: WebhookEvent,
+  ): MaybePromise<readonly WebhookEvent[]> {
+    const others = handlers.slice(1).map(() => this.#parts.decode(body))
+    const all = (decoded: readonly (WebhookEvent | Refusal)[]): readonly WebhookEvent[] => [
+      event,
+      ...decoded.map(one => {
+        if (one instanceof Refusal) throw this.#undecodable(one)
+        return one
+      }),
+    ]
+    return others.some(isPromise) ? Promise.all(others).then(all) : all(others as WebhookEvent[])
+  }
+
+  /** Reads the event again for `onError` or `onDeadLetter`: a handler may have changed its own. Never rejects. */
+  async #readAgain({ event, delivery }: Running): Promise<WebhookEvent | undefined> {
+    if (event === undefined) return undefined
+    try {
+      const decoded = await this.#parts.decode(delivery.body)
+      // A schema that could check the event before may be out of reach now.
+      return decoded instanceof Refusal ? event : decoded
+    } catch {
+      return event
+    }
   }
 
   /**
@@ -205,6 +242,7 @@ class Worker {
   #ended(running: Running, returned: unknown): MaybePromise<AttemptResult> {
     try {
       if (running.route !== undefined) return this.#follow(running, running.route)
+      refuseLazy(returned)
       if (returned !== undefined) this.#logReturned(running.event?.type ?? running.delivery.type, returned)
       return this.#completed(running)
     } catch (thrown) {
@@ -308,8 +346,8 @@ class Worker {
   async #failed(running: Running, thrown: unknown): Promise<AttemptResult> {
     const { retry, handlers, acknowledge, activity } = this.#parts
     const { observe } = this.#parts.observers
-    const { attempt, deadline, event } = running
-    const delivery = copyBody(running.delivery)
+    const { attempt, deadline } = running
+    const delivery = withoutEvent(running.delivery)
     const readable = toReadableError(thrown)
     const durationMs = durationOf(running)
     if (isWithdrawn(readable, attempt)) {
@@ -328,7 +366,7 @@ class Worker {
       activity?.count('retried', type)
       observe?.({ kind: 'attempt_failed', ...about(running), error, ...next, durationMs })
       const failure = { error, attempt: attempt.number, delivery, ...next }
-      await notifyFailure(handlers.listeners.onError, failure, event, this.#notify)
+      await notifyFailure(handlers.listeners.onError, failure, () => this.#readAgain(running), this.#notify)
       return { outcome: 'retry', delayMs, error }
     }
     const result = await this.#giveUp(running, error, attempt.number)
@@ -342,11 +380,11 @@ class Worker {
     const observe = (kind: 'dead_lettered' | 'attempt_failed'): void =>
       observers.observe?.({ kind, ...about(running), attempt, error, durationMs })
     if (acknowledge === 'immediately') observe('dead_lettered')
-    const failure = { error, attempt, delivery: copyBody(running.delivery) }
+    const failure = { error, attempt, delivery: withoutEvent(running.delivery) }
     const notified = await notifyFailure(
       handlers.listeners.onDeadLetter,
       failure,
-      running.event,
+      () => this.#readAgain(running),
       this.#notify,
     )
     // An event that no `onDeadLetter` handler accepted is not acknowledged, so its sender repeats it.
@@ -373,6 +411,11 @@ const COMPLETED: AttemptResult = { outcome: 'completed' }
 const UNREADABLE = 'A handler threw an unreadable value.'
 const UNNOTIFIED =
   'The process died or hung in every recent attempt at this event, and in every call of onDeadLetter for it.'
+
+/** Drops the event, which a handler may have changed. */
+function withoutEvent(delivery: Delivery): Delivery {
+  return { ...delivery, event: undefined }
+}
 
 type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: number }
 
@@ -422,23 +465,31 @@ function lagOf(event: WebhookEvent | undefined, clock: () => number): { lagMs?: 
 }
 
 /**
- * Starts every handler and settles when the last one has, with the value of one that returned any: one handler's failure
- * never cuts another short. Throws or rejects with the error, or with an `AggregateError` if several failed.
+ * Starts every handler, each with the event at its place, and settles when the last one has, with the value of one that
+ * returned any: one handler's failure never cuts another short. Throws or rejects with the error, or with an
+ * `AggregateError` if several failed.
  */
 export function runHandlers(
   handlers: readonly EventHandler[],
-  event: WebhookEvent,
+  events: readonly WebhookEvent[],
   context: HandlerContext,
 ): MaybePromise<unknown> {
-  return handlers.length < 2 ? handlers[0]?.(event, context) : runAll(handlers, event, context)
+  return handlers.length < 2
+    ? handlers[0]?.(events[0] as WebhookEvent, context)
+    : runAll(handlers, events, context)
 }
 
 async function runAll(
   handlers: readonly EventHandler[],
-  event: WebhookEvent,
+  events: readonly WebhookEvent[],
   context: HandlerContext,
 ): Promise<unknown> {
-  const results = await Promise.allSettled(handlers.map(async handler => handler(event, context)))
+  const running = handlers.map(async (handler, i) => {
+    const returned = await handler(events[i] as WebhookEvent, context)
+    refuseLazy(returned)
+    return returned
+  })
+  const results = await Promise.allSettled(running)
   const errors = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   if (errors.length === 1) throw errors[0]
   if (errors.length > 1) throw new HandlersFailed(errors)

@@ -1,5 +1,12 @@
 import { ConfigurationError, type Inbox, type Logger, type Observation, type Receiver } from '@ackhook/core'
-import { consoleLogger, type InspectedReceiver, inspectReceiver, refuseUnknownNames } from '@ackhook/core/spi'
+import {
+  consoleLogger,
+  type InspectedReceiver,
+  inspectReceiver,
+  refuseGenerator,
+  refuseUnknownNames,
+  show,
+} from '@ackhook/core/spi'
 import type { Role } from '../protocol/protocol.ts'
 import { hostName } from '../security/allowed-host.ts'
 import { Activity, type RedactedEvent } from './activity.ts'
@@ -80,6 +87,7 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
       "is required: (request, native) => 'admin', 'read' or false. Everyone it lets in sees your customers' events",
     )
   }
+  refuseGenerator('authorize', authorize)
   if (allowedHosts !== undefined && !isHostList(allowedHosts))
     throw new ConfigurationError('allowedHosts', "must be a list of host names, such as ['ops.example.com']")
   if (typeof bodies !== 'boolean') throw new ConfigurationError('bodies', 'must be true or false')
@@ -99,9 +107,15 @@ export function resolveOptions<Native>(options: DashboardOptions<Native>): Resol
     bodies,
     trustProxy,
     emulatorUrl: emulatorUrlOption(options.emulatorUrl),
-    redact,
+    redact: (text, event) => shownText(redact(text, event)),
     traceUrl,
   }
+}
+
+/** A promise or `undefined` would show as a body that is empty, or as none. */
+function shownText(text: unknown): string {
+  if (typeof text === 'string') return text
+  throw new ConfigurationError('redact', `must return the text to show; returned ${show(text)}`)
 }
 
 function emulatorUrlOption(value: unknown): string | undefined {

@@ -6,7 +6,7 @@ import {
   type Effects as EffectsOfReceiver,
   type HandlerContext,
 } from '@ackhook/core'
-import { isError } from '@ackhook/core/spi'
+import { isError, refuseGenerator, refuseLazy } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
 import { isOutside } from '../database/drivers.ts'
 import { RolledBack, untilAborted } from '../database/library.ts'
@@ -133,6 +133,7 @@ class Effects {
     if (this.#names.has(name)) throw taken(name)
     if (typeof work !== 'function')
       throw new ConfigurationError('work', 'must be a function (event, tx, context)')
+    refuseGenerator('work', work)
     this.#names.add(name)
     return async (event, context) => {
       const mark = markOf(event.id, name, context.namespace)
@@ -221,7 +222,7 @@ class Effects {
       claimedAt = performance.now()
       state.hasBegun = true
       try {
-        await work(tx)
+        refuseLazy(await work(tx))
       } catch (error) {
         const where = await isOutside(transaction.query, transaction.dialect).catch(() => 'aborted' as const)
         state.isOwnError = where === false
