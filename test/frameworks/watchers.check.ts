@@ -4,6 +4,8 @@ import { FOLDER } from './load.ts'
 
 it.each([
   ['tsx watch', ['tsx/dist/cli.mjs', 'watch']],
+  // Restarts with SIGUSR2.
+  ['nodemon', ['nodemon/bin/nodemon.js', '--ext', 'mjs']],
   ['nodemon --signal SIGTERM', ['nodemon/bin/nodemon.js', '--signal', 'SIGTERM', '--ext', 'mjs']],
 ])(
   'a save under %s restarts the app once its events are handled, without a grace period',

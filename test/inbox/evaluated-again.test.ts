@@ -196,6 +196,69 @@ it('only receivers that the top level of a module creates are replaced, each by 
   expect(out.trim().split('\n')).toEqual(['again:', 'loop', 'loop', 'both', 'both'])
 })
 
+/** A module that a bundler has put into two bundles, as Next.js does with what instrumentation.js and a route import. */
+const TWICE = `
+import { createReceiver } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
+import { sign } from '@ackhook/testing'
+
+const write = ({ code }, message) => code === 'module_evaluated_again' && console.log(message)
+const receiver = createReceiver({ secret: '${SECRET}', inbox: sqliteInbox('webhooks.db'), logger: { info: write, warn: write, error: write } })
+export const ran = []
+receiver.on('test.*', event => void ran.push(event.id))
+export const start = () => receiver.start()
+export const close = () => receiver.close()
+export const send = id => {
+  const body = JSON.stringify({ id, type: 'test.event', created_at: new Date().toISOString(), data: {} })
+  const headers = { 'x-service-signature': sign(body, { secret: '${SECRET}' }) }
+  return receiver.handle({ method: 'POST', headers, body: new TextEncoder().encode(body), context: undefined })
+}
+`
+const BOTH = `
+const a = await import('./.next/a.mjs')
+await a.start()
+const b = await import('./.next/b.mjs')
+await b.start()
+for (let i = 0; i < 10; i++) await a.send('evt_' + i)
+while (a.ran.length + b.ran.length < 10) await new Promise(resolve => setTimeout(resolve, 10))
+console.log('old code ran: ' + (a.ran.length > 0))
+await Promise.all([a.close(), b.close()])`
+
+it.each([
+  [
+    'in development, the later takes over',
+    'development',
+    TWICE,
+    [/a\.mjs and .+b\.mjs have each .+ It takes over/, /^old code ran: false$/],
+  ],
+  [
+    'in production, that costs a line with the fix',
+    'production',
+    TWICE,
+    [/a\.mjs and .+b\.mjs have each .+ Both run.+globalThis/, /^old code ran: /],
+  ],
+  [
+    'not with another namespace',
+    'development',
+    TWICE.replace('inbox:', "namespace: 'b', inbox:"),
+    [/^old code ran: true$/],
+  ],
+  ['nor with other types', 'development', TWICE.replace('test.*', 'test.event'), [/^old code ran: /]],
+])('one module in two bundles makes two receivers: %s', (_, mode, second, lines) => {
+  const folder = appOf('')
+  cpSync(join(ROOT, 'packages/testing'), join(folder, 'node_modules/@ackhook/testing'), {
+    recursive: true,
+    filter: path => !path.includes('node_modules/.'),
+  })
+  mkdirSync(join(folder, '.next'))
+  writeFileSync(join(folder, '.next/a.mjs'), TWICE)
+  writeFileSync(join(folder, '.next/b.mjs'), `\n${second}`)
+  writeFileSync(join(folder, 'main.mjs'), BOTH)
+  const env = { ...process.env, NODE_ENV: mode, NODE_OPTIONS: '' }
+  const out = execFileSync(process.execPath, ['main.mjs'], { cwd: folder, env, encoding: 'utf8' })
+  expect(out.trim().split('\n')).toEqual(lines.map(line => expect.stringMatching(line)))
+})
+
 /** Inboxes and stores, with what hangs on their receiver. */
 const LEFT_BEHIND: Readonly<Record<string, string>> = {
   'sqliteInbox and a dashboard': `

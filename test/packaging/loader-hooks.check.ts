@@ -30,6 +30,8 @@ new Hook(null, { internals: true }, exports => exports)`,
   'an asynchronous hook': `import { register } from 'node:module'
 register('./slow.mjs', import.meta.url)`,
 }
+/** Has no `TextEncoder`, as in Jest's jsdom, which many modules are loaded in that never receive anything. */
+const BARE = 'delete globalThis.TextEncoder\ndelete globalThis.TextDecoder'
 /** Ends in another order than it began. */
 const SLOW = `import { setTimeout } from 'node:timers/promises'
 export async function load(url, context, next) {
@@ -92,6 +94,7 @@ beforeAll(async () => {
   }
   for (const [name, text] of Object.entries(HOOKS)) writeFileSync(join(project, `${fileOf(name)}.mjs`), text)
   writeFileSync(join(project, 'slow.mjs'), SLOW)
+  writeFileSync(join(project, 'bare.mjs'), BARE)
   writeFileSync(join(project, 'orders.mjs'), ORDERS)
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
@@ -132,6 +135,14 @@ it.each([
   },
   inFull(900_000, 120_000),
 )
+
+it('the entry points of a test in a browser load without TextEncoder, on both platforms', async () => {
+  const names = entries.filter(name => /^@ackhook\/(client|core|testing)(?!.*\/node$)/.test(name))
+  const web = ['platform/web/platform', 'inbox/memory/per-request-scheduler', 'node/collect-without-raw-body']
+  const files = web.map(name => `./node_modules/@ackhook/core/dist/${name}.js`)
+  const args = ['--import', './bare.mjs', 'orders.mjs', 'import', JSON.stringify([[...names, ...files]])]
+  expect(await run(process.execPath, args, { cwd: project })).toBe('')
+})
 
 function fileOf(hook: string): string {
   return hook.replaceAll(' ', '-')

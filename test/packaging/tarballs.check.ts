@@ -8,6 +8,17 @@ const HAND_WRITTEN = ['LICENSE', 'README.md', 'package.json']
 const CHANGELOG = 'CHANGELOG.md'
 /** Packages without sources: they must stay below 400 kB, and sources and maps would double that. */
 const WITHOUT_SOURCES = ['emulator']
+/** Packages whose types name those of Node, for people who run a server on it. */
+const WITH_NODE_TYPES = [
+  'cli',
+  'conformance',
+  'core',
+  'create-ackhook',
+  'dashboard',
+  'emulator',
+  'hono',
+  'sqlite',
+]
 /** Package whose sources are bundled into entry points and shared chunks. */
 const BUNDLED = 'core'
 
@@ -60,6 +71,13 @@ describe.each(inject('tarballs'))('$name', ({ name, folder, file, contents }) =>
       const base = new URL(`file:///${name}`)
       for (const source of sources) expect(contents).toContain(new URL(source, base).pathname.slice(1))
     }
+  })
+
+  it.skipIf(WITH_NODE_TYPES.includes(folder))('has types that need no @types/node', () => {
+    const needy = contents.filter(
+      one => one.endsWith('.d.ts') && /from 'node:|\bNodeJS\./.test(readFileSync(path + one, 'utf8')),
+    )
+    expect(needy).toEqual([])
   })
 
   it("passes npm's checks before publishing", async () => {

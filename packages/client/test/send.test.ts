@@ -143,6 +143,9 @@ describe('a 2xx', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('gone'))],
+    ['returns nothing', () => undefined as never],
+    ['returns a function', () => (() => {}) as never],
+    ['returns neither value nor issues', () => ({}) as never],
   ])('is reported as accepted, and not repeated, if the schema %s', async (_, validate) => {
     server = await startFaultServer(reply(202, '{}'))
     const { messages } = new Client({ apiKey, baseUrl: server.url })

@@ -122,6 +122,19 @@ describe('dead letters', () => {
     expect((await shown.get<EventRow>(`api/letters/${key}`)).body).toContain('"conversation_id":"[redacted]"')
   })
 
+  it.each([undefined, null, Promise.resolve('text'), () => 'text', Number.NaN])(
+    'show no body if redact returns %s, which is no text',
+    async answer => {
+      const letters = withLetters()
+      await dead(letters, ['evt_1'])
+      const { call, get } = pagesOf({ inbox: letters.inbox, bodies: true, redact: () => answer as never })
+      const { key } = (await get<EventPage>('api/letters')).events[0] as EventRow
+      const reply = await call(`api/letters/${key}`)
+      expect(reply.status).toBe(500)
+      expect(await reply.text()).not.toContain('cnv_')
+    },
+  )
+
   it('run again, one by one, and the observation names the person', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1', 'evt_2'])

@@ -4,6 +4,7 @@ import { Refusal } from '../errors/refusal.ts'
 import type { HeaderSource } from '../http/request.ts'
 import { answerInTime, DeadlineError } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
+import { encodeText } from '../lib/utf8.ts'
 import { type Contract, type EnvelopeFields, PUBLISHED_FIELDS, type UncheckedEvent } from './contract.ts'
 import type { EventSchemas, WebhookEvent } from './event-types.ts'
 import { parseSafeJson } from './safe-json.ts'
@@ -133,7 +134,6 @@ const MAX_NAME_BYTES = 255
 const ASCII = /^[ -~]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u001f\u007f\p{Surrogate}]/u
-const encoder = new TextEncoder()
 
 /**
  * Parses the event in a verified body. Ids and types are strings of 1 to 255 bytes without control characters or lone
@@ -188,7 +188,7 @@ function isName(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > MAX_NAME_BYTES) return false
   // Names are ASCII in practice.
   if (ASCII.test(value)) return true
-  return value !== '' && !FORBIDDEN.test(value) && encoder.encode(value).length <= MAX_NAME_BYTES
+  return value !== '' && !FORBIDDEN.test(value) && encodeText(value).length <= MAX_NAME_BYTES
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

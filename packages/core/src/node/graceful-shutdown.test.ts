@@ -24,6 +24,21 @@ it('refuses wrong options, and gives the fix', () => {
   expect(process.listenerCount('SIGTERM')).toBe(0)
 })
 
+it.each([
+  ['development', 1],
+  ['production', 0],
+])('listens to SIGUSR2, with which nodemon restarts, in %s: %d', (mode, count) => {
+  vi.stubEnv('NODE_ENV', mode)
+  const before = new Map(process.eventNames().map(name => [name, process.listeners(name as 'SIGUSR2')]))
+  gracefulShutdown(receiverWith())
+  const added = process.listeners('SIGUSR2').filter(one => !before.get('SIGUSR2')?.includes(one))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const)
+    for (const one of process.listeners(signal))
+      if (!before.get(signal)?.includes(one)) process.off(signal, one)
+  vi.unstubAllEnvs()
+  expect(added).toHaveLength(count)
+})
+
 it('refuses an app that is not a server, and a value that is not a receiver', () => {
   const app = Object.assign(() => {}, { listen() {}, use() {} })
   expect(() => gracefulShutdown(receiverWith(), app as never)).toThrow(

@@ -24,10 +24,11 @@ export interface GracefulShutdownOptions {
    */
   readonly timeout?: Duration | undefined
   /**
-   * Signals that start the shutdown. Default `['SIGTERM', 'SIGINT']`. With an empty list nothing starts it or ends the
+   * Signals that start the shutdown. Default `['SIGTERM', 'SIGINT']`, and in development SIGUSR2 too, with which nodemon
+   * restarts a process. With an empty list nothing starts it or ends the
    * process: call the returned function from your own shutdown hook.
    */
-  readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[] | undefined
+  readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGUSR2')[] | undefined
   /** Closes resources that are no longer used: clients of stores, databases, telemetry. */
   readonly cleanup?: (() => unknown) | undefined
 }
@@ -68,7 +69,7 @@ export function gracefulShutdown(
     server === undefined ? undefined : new ServerCloser(server),
     resolveOptions(options),
   )
-  for (const signal of options.signals ?? DEFAULT_SIGNALS) {
+  for (const signal of options.signals ?? defaultSignals()) {
     process.on(signal, () => void shutdown.endProcess(signal))
   }
   return () => shutdown.run()
@@ -76,8 +77,13 @@ export function gracefulShutdown(
 
 type Stoppable = Pick<Receiver<never, never>, 'close'>
 
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
-const DEFAULT_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
+
+/** nodemon restarts a process with SIGUSR2, which cuts every handler if nothing listens. */
+function defaultSignals(): readonly (typeof SIGNALS)[number][] {
+  return isDevelopment() ? ['SIGTERM', 'SIGINT', 'SIGUSR2'] : ['SIGTERM', 'SIGINT']
+}
+
 /** Share of the timeout that the drain leaves for the later steps. */
 const SHARE_OF_THE_REST = 0.2
 const MAX_REST_MS = 3000

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { refuseUnknownNames, show } from '../lib/check-option.ts'
+import { decodeText } from '../lib/utf8.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import { inspectReceiver } from '../receiver/inspect.ts'
@@ -41,7 +42,6 @@ export interface Erased {
 
 /** How often an event that changes its state between two steps is looked up again. */
 const TRIES = 3
-const TEXT = new TextDecoder()
 
 /**
  * Deletes the dead letters and waiting events that match, for an erasure request. They were acknowledged, and will not be
@@ -185,7 +185,7 @@ function has(value: unknown, path: readonly string[], wanted: string): boolean {
 
 function parse(body: Uint8Array | undefined): Readonly<Record<string, unknown>> | undefined {
   try {
-    const json: unknown = JSON.parse(TEXT.decode(body))
+    const json: unknown = JSON.parse(decodeText(body ?? new Uint8Array()))
     return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import type { Inbox } from '../inbox/inbox.ts'
+import type { HandlerSharing } from '../inbox/presence.ts'
 import type { Logger } from '../observe/logger.ts'
 
 /** The part of V8's `CallSite` that tells where a receiver was created. */
@@ -37,7 +38,11 @@ export interface Replaceable<Next = unknown> {
 }
 
 interface Running {
+  readonly file: string
+  readonly location: string
   readonly evaluation: number
+  /** What two receivers of one module have in common, if a bundler has put it into two bundles. */
+  readonly likeness: string | undefined
   readonly startedAt: number
   readonly receiver: Replaceable
 }
@@ -95,23 +100,52 @@ export class CreatedBy {
     return place && new CreatedBy(place, location, logger)
   }
 
-  /** Replaces the receiver of an earlier evaluation, and returns whether it did. In production it only warns. */
-  started<T extends Replaceable<T>>(receiver: T): boolean {
+  /**
+   * Replaces the receivers of earlier evaluations, and returns whether it did. In production it only warns. `handlers`:
+   * absent if the receiver runs none.
+   */
+  started<T extends Replaceable<T>>(receiver: T, handlers: HandlerSharing | undefined): boolean {
     const { running } = registry()
     const earlier = running.get(this.#key)
     // Another evaluation may have started its receiver before this older one was needed.
     if (earlier !== undefined && earlier.evaluation > this.#evaluation) return false
-    running.set(this.#key, { evaluation: this.#evaluation, startedAt: Date.now(), receiver })
-    if (earlier === undefined || earlier.evaluation === this.#evaluation) return false
-    const evaluated = `${this.#file} was evaluated again, and has created another receiver on ${this.#location}.`
+    const own: Running = {
+      file: this.#file,
+      location: this.#location,
+      evaluation: this.#evaluation,
+      likeness: handlers && likenessOf(handlers),
+      startedAt: Date.now(),
+      receiver,
+    }
+    const twins = [...running].filter(([, other]) => isTwin(own, other))
+    running.set(this.#key, own)
+    let hasReplaced = false
+    if (earlier !== undefined && earlier.evaluation !== this.#evaluation) {
+      const evaluated = `${this.#file} was evaluated again, and has created another receiver on ${this.#location}.`
+      const cost = 'Both run, each with the handlers of its evaluation. Load the module once.'
+      hasReplaced = this.#replace(earlier, receiver, { evaluated, cost })
+    }
+    for (const [key, twin] of twins) {
+      const evaluated = `${twin.file} and ${this.#file} have each created a receiver on ${this.#location}, with the same types and namespace.`
+      if (!this.#replace(twin, receiver, { evaluated, cost: TWICE })) continue
+      running.delete(key)
+      hasReplaced = true
+    }
+    return hasReplaced
+  }
+
+  #replace<T extends Replaceable<T>>(
+    { receiver: earlier, startedAt }: Running,
+    receiver: T,
+    { evaluated, cost }: { readonly evaluated: string; readonly cost: string },
+  ): boolean {
     const fields = { code: 'module_evaluated_again', file: this.#file }
     if (isProduction()) {
-      const cost = 'Both run, each with the handlers of its evaluation. Load the module once.'
       this.#logger.warn(fields, `${evaluated} ${cost}`)
       return false
     }
-    if (!earlier.receiver.handOver(receiver)) return false
-    const seconds = Math.round((Date.now() - earlier.startedAt) / 1000)
+    if (!earlier.handOver(receiver)) return false
+    const seconds = Math.round((Date.now() - startedAt) / 1000)
     this.#logger.info(
       fields,
       `${evaluated} It takes over from the one started ${seconds} s ago, which drains.`,
@@ -124,6 +158,28 @@ export class CreatedBy {
     const { running } = registry()
     if (running.get(this.#key)?.receiver === receiver) running.delete(this.#key)
   }
+}
+
+const TWICE =
+  'Both run, and each event goes to either. If these are two bundles of one module, as Next.js makes of instrumentation.js and a route, keep the receiver on globalThis. If they are two endpoints, give each its own namespace.'
+
+/** Returns what a receiver handles. Two endpoints in one file differ in it: each has its own namespace. */
+function likenessOf({ namespace, published: { patterns } }: HandlerSharing): string | undefined {
+  return patterns.length === 0 ? undefined : JSON.stringify([String(namespace), patterns.toSorted()])
+}
+
+/**
+ * Returns whether two files have created the same receiver. In development the later one takes over, so they must be a
+ * bundler's: each bundle of a module has another name.
+ */
+function isTwin(own: Running, other: Running): boolean {
+  if (own.file === other.file || own.location !== other.location) return false
+  if (own.likeness === undefined || own.likeness !== other.likeness) return false
+  return isProduction() || (other.evaluation < own.evaluation && isBundle(own.file) && isBundle(other.file))
+}
+
+function isBundle(file: string): boolean {
+  return /[/\\]\.next[/\\]|^\([\w-]+\)[/\\]/.test(file)
 }
 
 /** Returns the evaluation that a creation belongs to. */

@@ -157,7 +157,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
       if (startEffects !== undefined) await this.#startEffects(startEffects)
       await inbox.start(run, policy)
       // What waits after a takeover is this run's own. Asked before the first delivery, which the answer would count.
-      if (inbox.durable === true && this.#parts.createdBy?.started(this) !== true)
+      if (inbox.durable === true && this.#parts.createdBy?.started(this, policy.handlers) !== true)
         await settlesWithin(this.#parts.queue.started(), MAX_WAIT_FOR_COUNT_MS)
       this.#started = true
     } catch (cause) {

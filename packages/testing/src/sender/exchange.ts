@@ -5,6 +5,9 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { isError } from '@ackhook/core/spi'
 import type { SignedRequest } from '../requests/signed-request.ts'
 
+/** `LookupFunction` of `node:net`, without its types: a test needs no `@types/node` to use this package. */
+export type Lookup = (hostname: string, options: never, callback: never) => void
+
 /** Limits of one exchange. */
 export interface ExchangeLimits {
   /** Time limit until the last byte of the reply, in milliseconds of real time. */
@@ -13,7 +16,7 @@ export interface ExchangeLimits {
   /** Maximum bytes of the reply's body that are read. */
   readonly maxBodyBytes: number
   /** Resolves the address's host, and may refuse it. Default: the system's lookup. */
-  readonly lookup?: LookupFunction | undefined
+  readonly lookup?: Lookup | undefined
   /** Accepts a certificate that cannot be verified. */
   readonly insecure?: boolean | undefined
 }
@@ -75,7 +78,12 @@ function open(
     signal.addEventListener('abort', onAbort)
     const isTls = addressOf(url).protocol === 'https:'
     // Each connection is used once: one that the receiver is closing would fail an attempt.
-    const options = { method, headers, agent: false, ...(lookup && { lookup }) } as const
+    const options = {
+      method,
+      headers,
+      agent: false,
+      ...(lookup && { lookup: lookup as LookupFunction }),
+    } as const
     request = isTls
       ? httpsRequest(url, { ...options, rejectUnauthorized: !insecure })
       : httpRequest(url, options)

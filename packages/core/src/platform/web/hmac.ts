@@ -1,8 +1,7 @@
+import { encodeText } from '../../lib/utf8.ts'
 import type { Mac } from '../platform.ts'
 
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
-
-const encoder = new TextEncoder()
 
 /**
  * HMAC-SHA256 with Web Crypto. Signs, and leaves the comparison to us: constant time inside `subtle.verify` is each
@@ -15,7 +14,7 @@ export function hmac(secret: string): Mac {
   let key: Key | undefined
   return async (timestamp, body) => {
     key ??= await importKey(secret)
-    const prefix = encoder.encode(`${timestamp}.`)
+    const prefix = encodeText(`${timestamp}.`)
     const message = new Uint8Array(prefix.length + body.length)
     message.set(prefix)
     message.set(body, prefix.length)
@@ -25,7 +24,7 @@ export function hmac(secret: string): Mac {
 }
 
 function importKey(secret: string): Promise<Key> {
-  return crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+  return crypto.subtle.importKey('raw', encodeText(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
     'sign',
   ])
 }

@@ -1,25 +1,24 @@
+import { decodeText, encodeText } from '../../lib/utf8.ts'
 import { consoleLogger } from '../console-logger.ts'
 import { isOnWorkers, type Platform, WORKERS } from '../platform.ts'
 import { hmac } from './hmac.ts'
 import { createTimeouts } from './timeouts.ts'
 
 const KEY_BYTES = 16
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Platform for Workers and other runtimes that have only web APIs. */
 export const platform: Platform = {
   hmac,
   createTimeouts,
   async hashText(text) {
-    const digest = await crypto.subtle.digest('SHA-256', encoder.encode(text))
+    const digest = await crypto.subtle.digest('SHA-256', encodeText(text))
     return base64url(new Uint8Array(digest, 0, KEY_BYTES))
   },
   async checksum(bytes) {
     const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
     return new DataView(digest).getInt32(0)
   },
-  decodeText: bytes => decoder.decode(bytes),
+  decodeText,
   captureContext:
     () =>
     (work, ...args) =>
