@@ -1,6 +1,6 @@
 /** Created when needed: Jest's jsdom has neither class, and may load a module that only mentions this package. */
-let encoder: TextEncoder | undefined
-let decoder: TextDecoder | undefined
+let encoder: InstanceType<typeof TextEncoder> | undefined
+let decoder: InstanceType<typeof TextDecoder> | undefined
 
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
   encoder ??= new TextEncoder()

@@ -6,7 +6,15 @@ import { isError } from '@ackhook/core/spi'
 import type { SignedRequest } from '../requests/signed-request.ts'
 
 /** `LookupFunction` of `node:net`, without its types: a test needs no `@types/node` to use this package. */
-export type Lookup = (hostname: string, options: never, callback: never) => void
+export type Lookup = (
+  hostname: string,
+  options: never,
+  callback: (
+    error: Error | null,
+    address: string | { address: string; family: number }[],
+    family?: number,
+  ) => void,
+) => void
 
 /** Limits of one exchange. */
 export interface ExchangeLimits {
