@@ -93,7 +93,7 @@ it('logs a listener that fails for a thousand events once', async () => {
   const listener = () => {
     throw new Error('the error tracker is down')
   }
-  for (let i = 0; i < 1000; i++) await notifyFailure([listener], dead, event, parts)
+  for (let i = 0; i < 1000; i++) await notifyFailure([listener], dead, async () => event, parts)
   expect(logger.lines).toMatchObject([
     { level: 'error', fields: { event: 'evt_1' }, message: 'An onError or onDeadLetter handler failed.' },
   ])
