@@ -154,6 +154,9 @@ class SqliteInbox {
     const { minDelayMs, maxDelayMs, factor } = policy.retry
     const { capacity, concurrency, groups } = policy
     this.#engine.setPolicy({ capacity, leaseMs, minDelayMs, maxDelayMs, factor, concurrency, groups })
+    this.#engine.onNotice(({ level, code, message, events }) =>
+      policy.logger[level](events === undefined ? { code } : { code, events }, message),
+    )
     await this.#engine.open()
     this.#reportUpgrade(policy)
     await shareHandlers(this.board, policy)

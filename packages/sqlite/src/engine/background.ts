@@ -27,6 +27,16 @@ export function startPruning(storage: Pick<Storage, 'prune'>): Background {
   }
 }
 
+/** Looks every second where the file is: no delivery may come for hours. */
+export function startWatching(storage: Pick<Storage, 'watch'>): Background {
+  const timer = setInterval(() => storage.watch(), IDLE_MS).unref()
+  return {
+    stop() {
+      clearInterval(timer)
+    },
+  }
+}
+
 /** Renews this process's leases three times per lease, while `isAlive` returns true, and watches other processes'. */
 export function startLeaseRenewal(
   storage: Pick<Storage, 'renewLeases' | 'pollLeases'>,

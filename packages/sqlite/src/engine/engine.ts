@@ -2,6 +2,7 @@ import { AckhookError, ConfigurationError } from '@ackhook/core'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
+import type { FileNotice } from '../protocol/file-notice.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Upgrade } from '../protocol/upgrade.ts'
 
@@ -11,6 +12,8 @@ export interface Engine {
   open(): Promise<void>
   /** Change that opening has made to the tables. */
   readonly upgrade: Upgrade | undefined
+  /** Calls `listener` with each line for the log about the place of the file. */
+  onNotice(listener: (notice: FileNotice) => void): void
   /** Must be called before the first event. */
   setPolicy(policy: StoragePolicy): void
   /** Rejects only if the engine itself fails; the result contains SQLite's errors. */

@@ -1,6 +1,7 @@
 import type { Arrival, Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import { type Fault, isFault } from '../protocol/fault.ts'
+import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Upgrade } from '../protocol/upgrade.ts'
 
@@ -14,6 +15,10 @@ export interface ThreadData {
   readonly path: string
   /** `false` if this process has had the file open before: leases in it may then be its own. */
   readonly isFirst: boolean
+  /** Which file this process has had open before; `undefined` if none, or if the file system does not tell. */
+  readonly identity: string | undefined
+  /** What the last thread knew of a file that it had to give up. */
+  readonly left: LeftFile | undefined
   /** True to create missing files and tables. */
   readonly create: boolean
   /** Shared memory of the `ExitGate`. */
@@ -27,7 +32,9 @@ export type ToThread =
 
 export type FromThread =
   | readonly [kind: 'results', results: readonly ResultMessage[]]
-  | readonly [kind: 'open', upgrade: Upgrade | undefined]
+  | readonly [kind: 'open', upgrade: Upgrade | undefined, identity: string | undefined]
+  | readonly [kind: 'notice', notice: FileNotice]
+  | readonly [kind: 'leave', left: LeftFile]
   | readonly [kind: 'failed', fault: Fault]
 
 /** An arrival. Its body is the next `size` bytes of its message's `bytes`. */

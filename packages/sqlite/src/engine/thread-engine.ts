@@ -5,8 +5,12 @@ import { settlesWithin } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
+import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Upgrade } from '../protocol/upgrade.ts'
+import { loadDriver } from '../storage/driver/driver.ts'
+import { LEFT } from '../storage/file-notices.ts'
+import { keepFile } from '../storage/left-file.ts'
 import { type Engine, toError } from './engine.ts'
 import { ExitGate } from './exit-gate.ts'
 import {
@@ -42,6 +46,13 @@ export class ThreadEngine implements Engine {
   /** Last started worker, whose end matters. Unset if it could not open the file. */
   #worker: Worker | undefined
   #isFirst = true
+  /** Which file was open last. */
+  #identity: string | undefined
+  /** What the last thread left, if it had to give up the file. */
+  #left: LeftFile | undefined
+  /** Why the file cannot be opened again in this process. */
+  #refusal: Fault | undefined
+  #onNotice: (notice: FileNotice) => void = () => {}
   #upgrade: Upgrade | undefined
   #isClosed = false
   #policy: StoragePolicy = NO_POLICY
@@ -55,6 +66,10 @@ export class ThreadEngine implements Engine {
   async open(): Promise<void> {
     if (this.#isClosed) throw this.#closedError()
     await this.#open()
+  }
+
+  onNotice(listener: (notice: FileNotice) => void): void {
+    this.#onNotice = listener
   }
 
   get upgrade(): Upgrade | undefined {
@@ -93,6 +108,7 @@ export class ThreadEngine implements Engine {
   }
 
   #open(): Promise<Thread> {
+    if (this.#refusal !== undefined) return Promise.reject(this.toError(this.#refusal))
     this.#opening ??= this.#startThread().then(
       thread => this.#begin(thread),
       error => {
@@ -120,6 +136,8 @@ export class ThreadEngine implements Engine {
       const data: ThreadData = {
         path: this.#path,
         isFirst: this.#isFirst,
+        identity: this.#identity,
+        left: this.#left,
         create: this.#create,
         gate: gate.buffer,
       }
@@ -129,12 +147,17 @@ export class ThreadEngine implements Engine {
       const thread = new Thread(worker)
       worker.on('message', (message: FromThread) => {
         if (message[0] === 'results') this.#answer(message[1])
+        else if (message[0] === 'notice') this.#onNotice(message[1])
+        else if (message[0] === 'leave') this.#replace(thread, message[1])
         else if (message[0] === 'open') {
           this.#upgrade = message[1] ?? this.#upgrade
+          this.#identity = message[2]
+          this.#left = undefined
           resolve(thread)
         } else {
           // The thread ends by itself.
           this.#worker = undefined
+          if (message[1].isFinal) this.#refusal = message[1]
           reject(this.toError(message[1]))
         }
       })
@@ -155,6 +178,33 @@ export class ThreadEngine implements Engine {
     })
   }
 
+  /** Ends a thread whose file has lost its log, and starts another one once the file is closed. */
+  #replace(thread: Thread, left: LeftFile): void {
+    if (this.#isClosed) return
+    this.#left = left
+    this.#thread = undefined
+    // Its end is no failure.
+    this.#worker = undefined
+    const replaced = this.#endKept(thread).then(() => this.#startThread())
+    this.#opening = replaced.then(
+      next => this.#begin(next),
+      error => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    // A call that waits for it gets the error, and the next one starts another thread.
+    this.#opening.catch(() => {})
+  }
+
+  /** Ends a thread without a change to the file, or to a log that is in the place of its own. */
+  async #endKept(thread: Thread): Promise<void> {
+    const letGo = keepFile(await loadDriver(), this.#path)
+    await thread.end()
+    letGo()
+    this.#rejectWaiting(this.toError(LEFT))
+  }
+
   #answer(results: readonly ResultMessage[]): void {
     for (const result of results) {
       const [id] = result
@@ -166,6 +216,10 @@ export class ThreadEngine implements Engine {
   #fail(error: unknown): void {
     this.#thread = undefined
     this.#opening = undefined
+    this.#rejectWaiting(error)
+  }
+
+  #rejectWaiting(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 

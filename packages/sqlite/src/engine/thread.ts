@@ -2,13 +2,15 @@ import { existsSync, statSync } from 'node:fs'
 import { MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Batch } from '../protocol/batch.ts'
 import { type Fault, FaultError } from '../protocol/fault.ts'
+import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
 import { loadDriver, type OpenFile } from '../storage/driver/driver.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
-import { GONE } from '../storage/file-identity.ts'
+import { GONE } from '../storage/file-notices.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
+import { refuseLostEvents } from '../storage/left-file.ts'
 import { Storage } from '../storage/storage.ts'
-import { type Background, startLeaseRenewal, startPruning } from './background.ts'
+import { type Background, startLeaseRenewal, startPruning, startWatching } from './background.ts'
 import { ExitGate } from './exit-gate.ts'
 import { type FromThread, readBatch, type ThreadData, type ToThread, writeResult } from './messages.ts'
 
@@ -24,21 +26,28 @@ async function main(port: MessagePort, data: ThreadData): Promise<void> {
   const gate = new ExitGate(data.gate)
   try {
     const openFile = await loadDriver()
-    const storage = gate.enter(() => openStorage(openFile, data))
+    const storage = gate.enter(() => openStorage(openFile, data, send))
     new Server(port, storage, gate, send).start()
-    send(['open', storage.upgrade])
+    send(['open', storage.upgrade, storage.identity])
   } catch (error) {
     send(['failed', faultOf(error)])
   }
 }
 
-function openStorage(openFile: OpenFile, { path, isFirst, create }: ThreadData): Storage {
+function openStorage(
+  openFile: OpenFile,
+  { path, isFirst, identity, left, create }: ThreadData,
+  send: (message: FromThread) => void,
+): Storage {
+  const notice = (one: FileNotice): void => send(['notice', one])
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
     if (isFirst) endOrphanedLeases(openFile(path))
   } else if (!create) throw new FaultError(MISSING)
   else if (!isFirst) throw new FaultError(GONE)
-  const storage = new Storage(() => openFile(path), path, create)
+  if (left !== undefined) refuseLostEvents(openFile, path, left, notice)
+  const report = { notice, leave: (one: LeftFile) => send(['leave', one]) }
+  const storage = new Storage(() => openFile(path), path, create, { identity, report })
   storage.open()
   return storage
 }
@@ -57,6 +66,7 @@ class Server {
   readonly #gate: ExitGate
   readonly #send: (message: FromThread) => void
   readonly #pruning: Background
+  readonly #watching: Background
   #leaseRenewal: Background
   #policy: StoragePolicy = NO_POLICY
   /** Time of the application's last message. It sends three checks per lease length for each lease that it holds. */
@@ -68,6 +78,7 @@ class Server {
     this.#gate = gate
     this.#send = send
     this.#pruning = startPruning({ prune: () => gate.enter(() => storage.prune()) })
+    this.#watching = startWatching({ watch: () => gate.enter(() => storage.watch()) })
     this.#leaseRenewal = this.#startLeaseRenewal()
   }
 
@@ -120,6 +131,7 @@ class Server {
 
   #close(): void {
     this.#pruning.stop()
+    this.#watching.stop()
     this.#leaseRenewal.stop()
     this.#gate.enter(() => this.#storage.close())
     if (this.#port instanceof MessagePort) this.#port.close()

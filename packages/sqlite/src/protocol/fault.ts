@@ -5,6 +5,8 @@ export interface Fault {
   /** `configuration`: only a change to the program or its environment helps. */
   readonly kind: 'configuration' | 'storage'
   readonly message: string
+  /** True if trying again cannot help in this process. */
+  readonly isFinal?: true
   /** SQLite's primary result code, if SQLite reported one. */
   readonly code?: number
 }

@@ -1,4 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
+import { FileGuard, type FileReport } from './file-guard.ts'
 import { ExpiredLeases } from './leases/expired-leases.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
 import { Counts } from './rows/counts.ts'
@@ -22,12 +23,20 @@ export class Connection {
   readonly prune: Prune
   readonly expired: ExpiredLeases
   readonly own: OwnLeases
+  readonly file: FileGuard
   readonly #counts: Counts
   readonly #database: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
 
-  constructor(database: SqliteDatabase, own: OwnLeases, uniqueToken: () => string) {
+  /** `path`: as the user wrote it; absent for a database that the user has opened. */
+  constructor(
+    database: SqliteDatabase,
+    path: string | undefined,
+    own: OwnLeases,
+    report: FileReport,
+    uniqueToken: () => string,
+  ) {
     this.keys = new OrderedKeys(database, uniqueToken())
     this.#counts = new Counts(database)
     this.own = own
@@ -41,12 +50,18 @@ export class Connection {
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#commit = database.prepare('COMMIT')
+    const events = (): number => this.#counts.total('unhandled') + this.#counts.total('dead')
+    this.file = new FileGuard(database, path, report, events)
   }
 
-  /** Runs `work` in one transaction: all of it is on disk when this returns, none of it when it throws. */
-  transaction<T>(work: () => T): T {
+  /**
+   * Runs `work` in one transaction: all of it is on disk when this returns, none of it when it throws. Throws
+   * `NotHereError` if the file is not in its place.
+   */
+  transaction<T>(work: () => T, hasArrivals = false): T {
     this.#begin.run()
     try {
+      this.file.enter(hasArrivals)
       const result = work()
       this.#counts.save(Date.now())
       this.#commit.run()

@@ -1,18 +1,28 @@
 import { createTokens } from '@ackhook/core/spi'
 import type { Batch, Query } from '../protocol/batch.ts'
-import type { BatchResult, QueryResult } from '../protocol/batch-result.ts'
-import { type Fault, FaultError } from '../protocol/fault.ts'
+import type { Admission, BatchResult, QueryResult } from '../protocol/batch-result.ts'
+import { type Fault, FaultError, isFault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
 import type { Upgrade } from '../protocol/upgrade.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { plainDatabase } from './driver/plain-database.ts'
-import { FULL, faultOf, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
-import { type FileIdentity, fileIdentity, GONE } from './file-identity.ts'
+import { FULL, faultOf, isDamage, spoilsConnection, sqliteCode } from './driver/sqlite-errors.ts'
+import { type FileReport, NotHereError } from './file-guard.ts'
+import { GONE } from './file-notices.ts'
 import { OwnLeases } from './leases/own-leases.ts'
+import { identityOf, refuseOtherNames } from './open-files.ts'
 import { isWrite } from './rows/queries.ts'
 import { prepareDatabase } from './schema/prepare-database.ts'
 import { commit } from './transaction.ts'
+
+export interface FileBefore {
+  /** Identity of the file that this process had open before: no other one is opened in its place. */
+  readonly identity: string | undefined
+  readonly report: FileReport
+}
+
+const NO_FILE_BEFORE: FileBefore = { identity: undefined, report: { notice() {} } }
 
 /** Works on one database file. */
 export class Storage {
@@ -24,18 +34,32 @@ export class Storage {
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
   #connection: Connection | undefined
-  #file: FileIdentity | undefined
+  readonly #report: FileReport
+  /** File that was open last: no other one is opened in its place, unless that one was damaged. */
+  #identity: string | undefined
   #upgrade: Upgrade | undefined
 
-  constructor(openDatabase: () => SqliteDatabase, path?: string, create = true) {
+  constructor(
+    openDatabase: () => SqliteDatabase,
+    path?: string,
+    create = true,
+    { identity, report }: FileBefore = NO_FILE_BEFORE,
+  ) {
     this.#openDatabase = openDatabase
     this.#path = path
     this.#create = create
+    this.#identity = identity
+    this.#report = report
   }
 
   /** Change that opening has made to the file's tables. */
   get upgrade(): Upgrade | undefined {
     return this.#upgrade
+  }
+
+  /** Which file is open; `undefined` if the file system does not tell. */
+  get identity(): string | undefined {
+    return this.#identity
   }
 
   /** Opens the file unless it is open. Throws if that fails. */
@@ -68,7 +92,7 @@ export class Storage {
   /** Watches the leases of other processes. Only reads; never throws. */
   pollLeases(leaseMs: number): void {
     try {
-      this.#connection?.expired.poll(leaseMs)
+      if (this.#connection?.file.mayWrite) this.#connection.expired.poll(leaseMs)
     } catch (error) {
       this.#recover(error)
     }
@@ -77,10 +101,20 @@ export class Storage {
   /** Forgets some expired ids. Returns whether there may soon be more. Never throws. */
   prune(): boolean {
     try {
-      return this.#connection?.prune.removeSome(Date.now()) ?? false
+      if (this.#connection?.file.mayWrite !== true) return false
+      return this.#connection.prune.removeSome(Date.now())
     } catch (error) {
       this.#recover(error)
       return false
+    }
+  }
+
+  /** Looks where the file is. Called while nothing happens; never throws. */
+  watch(): void {
+    try {
+      this.#connection?.file.check()
+    } catch (error) {
+      this.#recover(error)
     }
   }
 
@@ -91,13 +125,16 @@ export class Storage {
 
   #open(): Connection {
     if (this.#connection !== undefined) return this.#connection
-    // Reopening would create an empty file, without the events.
-    if (this.#file?.isMissing()) throw new FaultError(GONE)
+    // An empty file would be created, or another one written to, without the events of this one.
+    const path = this.#path
+    if (path !== undefined && this.#identity !== undefined && identityOf(path) !== this.#identity)
+      throw new FaultError(GONE)
+    if (path !== undefined) refuseOtherNames(path)
     const database = plainDatabase(this.#openDatabase())
     try {
       this.#upgrade = prepareDatabase(database, this.#create) ?? this.#upgrade
-      this.#file = this.#path === undefined ? undefined : fileIdentity(this.#path)
-      this.#connection = new Connection(database, this.#own, this.#uniqueToken)
+      this.#identity = path === undefined ? undefined : identityOf(path)
+      this.#connection = new Connection(database, path, this.#own, this.#report, this.#uniqueToken)
       return this.#connection
     } catch (error) {
       if (this.#path !== undefined) closeQuietly(database)
@@ -106,16 +143,36 @@ export class Storage {
   }
 
   #run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
-    if (batches.some(({ arrivals }) => arrivals.length > 0) && this.#file?.isInPlace() === false) {
-      const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
-      return this.#run(rest, policy).map(result => ({ ...result, admissions: GONE }))
-    }
     try {
-      return this.#commit(batches, policy)
+      const results = this.#commit(batches, policy)
+      return this.#acknowledge(batches, results)
     } catch (error) {
+      if (error instanceof NotHereError) return this.#runElsewhere(batches, policy)
       this.#recover(error)
       return this.#runWithoutArrivals(batches, policy, faultOf(error))
     }
+  }
+
+  /** Returns the results if the next process would find what was committed. */
+  #acknowledge(batches: readonly Batch[], results: BatchResult[]): BatchResult[] {
+    const file = this.#connection?.file
+    if (file === undefined) return results
+    const place = file.check()
+    if (place === 'away') return results.map(result => ({ ...result, admissions: file.fault }))
+    if (place !== 'here') return batches.map(() => allFail(file.fault))
+    const newest = newestOf(batches, results)
+    if (newest !== undefined) file.see(newest)
+    return results
+  }
+
+  /** Runs what a file may record that is not in its place. */
+  #runElsewhere(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
+    const file = this.#connection?.file
+    const place = file?.check()
+    const fault = file?.fault ?? GONE
+    if (place !== 'away') return batches.map(() => allFail(fault))
+    const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
+    return this.#run(rest, policy).map(result => ({ ...result, admissions: fault }))
   }
 
   /** Runs batches without their arrivals: a full disk must not keep handler results from being recorded. */
@@ -160,7 +217,10 @@ export class Storage {
   }
 
   #recover(error: unknown): void {
-    if (this.#path === undefined || !spoilsConnection(error)) return
+    if (error instanceof NotHereError) this.watch()
+    if (this.#path === undefined || error instanceof NotHereError || !spoilsConnection(error)) return
+    // A damaged file may be replaced by a good one.
+    if (isDamage(error)) this.#identity = undefined
     if (this.#connection !== undefined) closeQuietly(this.#connection)
     this.#connection = undefined
     if (this.#own.size > 0) this.#holdFile()
@@ -179,6 +239,29 @@ export class Storage {
 /** A result must not remain unrecorded because of a figure. */
 function withoutFigures(query: Query): Query {
   return query.kind === 'add-activity' ? { ...query, slots: [] } : query
+}
+
+function allFail(fault: Fault): BatchResult {
+  return { admissions: fault, settled: fault, stillHeld: fault, taken: fault, found: fault }
+}
+
+/** Returns the key of the newest arrival that is acknowledged as stored. */
+function newestOf(batches: readonly Batch[], results: readonly BatchResult[]): string | undefined {
+  for (let index = batches.length - 1; index >= 0; index--) {
+    const admissions = results[index]?.admissions ?? []
+    if (isFault(admissions)) continue
+    const last = admissions.findLastIndex(isStored)
+    if (last >= 0) return batches[index]?.arrivals[last]?.key
+  }
+  return undefined
+}
+
+function isStored(admission: Admission): boolean {
+  return (
+    admission === 'accepted' ||
+    admission === 'replaced' ||
+    (typeof admission === 'object' && 'later' in admission)
+  )
 }
 
 function isEmpty({ settlements, checks, queries }: Batch): boolean {

@@ -15,8 +15,9 @@ export function commit(
 ): BatchResult[] {
   const now = Date.now()
   const transaction = new BatchTransaction(connection, batches, policy, now)
+  const hasArrivals = batches.some(({ arrivals }) => arrivals.length > 0)
   return transaction.needsTransaction()
-    ? connection.transaction(() => transaction.change())
+    ? connection.transaction(() => transaction.change(), hasArrivals)
     : transaction.onlyRead()
 }
 

@@ -4,9 +4,11 @@ import type { SqliteDatabase } from './database.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
 
 /** Opens a database file. */
-export type OpenFile = (path: string) => SqliteDatabase
+export type OpenFile = (path: string, options?: { readonly readOnly: boolean }) => SqliteDatabase
 
-type Constructor = new (path: string) => SqliteDatabase
+type Constructor = new (path: string, options?: { readonly readOnly: boolean }) => SqliteDatabase
+
+const NO_OPTIONS = { readOnly: false }
 
 /** Drivers in the order in which they are tried. No bundler follows names in data. */
 const DRIVERS: readonly string[] = ['node:sqlite', '@photostructure/sqlite']
@@ -27,7 +29,7 @@ export async function loadDriver(
       continue
     }
     const version = versionOf(DatabaseSync)
-    if (isNewEnough(version, oldest)) return path => new DatabaseSync(path)
+    if (isNewEnough(version, oldest)) return (path, options = NO_OPTIONS) => new DatabaseSync(path, options)
     seen.push(`${name} includes SQLite ${version}`)
   }
   throw new FaultError({

@@ -16,6 +16,8 @@ const FAIL_ALONE: readonly number[] = [TOO_BIG, CONSTRAINT, MISMATCH, RANGE]
 /** Errors after which a connection is still usable: locked by another process, disk full, one value too large. */
 const HARMLESS: readonly (number | undefined)[] = [BUSY, LOCKED, FULL, TOO_BIG]
 
+const DAMAGE: readonly (number | undefined)[] = [11, 26]
+
 export function faultOf(error: unknown): Fault {
   if (error instanceof FaultError) return error.fault
   const code = sqliteCode(error)
@@ -37,6 +39,11 @@ export function failsAlone(error: unknown): boolean {
 /** Returns whether to close the connection and to open another one for the next transaction. */
 export function spoilsConnection(error: unknown): boolean {
   return !HARMLESS.includes(sqliteCode(error))
+}
+
+/** Returns whether the file's contents are damaged, or no database. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGE.includes(sqliteCode(error))
 }
 
 /** Extracts the primary result code from the extended one. */

@@ -1,0 +1,104 @@
+import type { Fault } from '../protocol/fault.ts'
+import type { FileNotice } from '../protocol/file-notice.ts'
+import type { Place } from './open-files.ts'
+
+/** The texts about a file that is not where it was. */
+
+/** For `away`, and for a process that is to open the file again. */
+export const GONE: Fault = {
+  kind: 'storage',
+  message:
+    'the file was deleted, moved or replaced while it was open: put it back, or restart this process to use the current file',
+}
+
+/** For the moments in which the file is opened again. */
+export const LEFT: Fault = { kind: 'storage', message: 'the file is being opened again' }
+
+const LOG_GONE: Fault = {
+  kind: 'storage',
+  message:
+    "the file's log (-wal) or the index of it (-shm) was deleted, moved or replaced while it was open: the log names what becomes of it",
+}
+
+const LINKED: Fault = {
+  kind: 'storage',
+  message:
+    'the file got a second name (a hard link), under which another process would use another log: remove that name',
+}
+
+/** For a database that the user has opened. */
+export const LEFT_BY_USER: Fault = {
+  kind: 'storage',
+  message: 'the log (-wal) of the file is not in its place any more: close the database and open it again',
+}
+
+/** For a process whose log was lost: another process has changed the file since. */
+export const LOST: Fault = {
+  kind: 'storage',
+  isFinal: true,
+  message:
+    'the log (-wal) of the file was lost, with events that this process had acknowledged: check the file, then restart this process',
+}
+
+export function faultOfPlace(place: Place): Fault {
+  if (place === 'log-gone') return LOG_GONE
+  return place === 'linked' ? LINKED : GONE
+}
+
+function unfinished(events: number | undefined): string {
+  if (events === undefined) return 'an unknown number of unfinished events'
+  return events === 1 ? '1 unfinished event' : `${events} unfinished events`
+}
+
+function line(notice: Omit<FileNotice, 'events'>, events?: number): FileNotice {
+  return events === undefined ? notice : { ...notice, events }
+}
+
+export const BACK = (path: string): FileNotice => ({
+  level: 'info',
+  code: 'inbox_file_back',
+  message: `'${path}' is in its place again: deliveries are accepted.`,
+})
+
+export function awayNotice(path: string, events: number | undefined): FileNotice {
+  const message = `Nothing is at '${path}' any more: the file was deleted or moved, or its volume is gone. Deliveries get 503. The file that this process has open has ${unfinished(events)}, including dead letters. They are handled as long as this process lives, and are lost with it if the file was deleted. If it was moved, put it back with its -wal and -shm. If it was deleted, let this process handle them before you restart it.`
+  return line({ level: 'error', code: 'inbox_file_lost', message }, events)
+}
+
+export function placeNotice(
+  place: Exclude<Place, 'here' | 'away'>,
+  path: string,
+  events: number | undefined,
+): FileNotice {
+  const message =
+    place === 'linked'
+      ? `'${path}' got a second name (a hard link). A process that opens it by that name uses another log, and the two damage the file. Nothing is written to it, and deliveries get 503, until that name is removed.`
+      : `Another file is at '${path}', or the file was overwritten or only a part of it moved. Nothing is written to that file, no handler begins, and deliveries get 503. The file that this process had open has ${unfinished(events)}, including dead letters: those that the current file does not have are lost unless you put that file back with its -wal and -shm. To use the current file, stop every process that has it open, remove a -wal and -shm that are older than the file, and start them again.`
+  return line({ level: 'error', code: 'inbox_file_lost', message }, events)
+}
+
+export function logGoneNotice(path: string, events: number | undefined): FileNotice {
+  const message = `The log of '${path}' (-wal) or its index (-shm) was deleted, moved or replaced while this process had it open, and another process has opened the file since. Deliveries get 503. The log has not been written into the file, which would damage it: of ${unfinished(events)}, including dead letters, those that only the log has are not stored. The next line tells whether they are lost.`
+  return line({ level: 'error', code: 'inbox_file_lost', message }, events)
+}
+
+export function savedNotice(path: string, events: number | undefined, isReopened: boolean): FileNotice {
+  const then = isReopened
+    ? 'The file is opened again.'
+    : 'Nothing more is written to it: close the database and open it again, or restart this process.'
+  const message = `The log of '${path}' (-wal) or its index (-shm) was deleted, moved or replaced while this process had it open. All that the log had was written into the file, which has ${unfinished(events)}, including dead letters: nothing is lost. ${then}`
+  return line({ level: 'warn', code: 'inbox_log_saved', message }, events)
+}
+
+export function savedElsewhereNotice(path: string): FileNotice {
+  return {
+    level: 'warn',
+    code: 'inbox_log_saved',
+    message: `'${path}' has the newest event that this process had acknowledged: another process has written the log into it, and nothing is lost. The file is opened again.`,
+  }
+}
+
+export function lostNotice(path: string, events: number | undefined): FileNotice {
+  const message = `Acknowledged events are lost: the log of '${path}' (-wal) was deleted or replaced while this process had it open, and the file does not have the newest event that this process had acknowledged. Of ${unfinished(events)}, including dead letters, those that only the log had are gone. Deliveries get 503 until this process is restarted. Before that, see whether the file is the right one; the platform may still have the events.`
+  return line({ level: 'error', code: 'events_lost', message }, events)
+}

@@ -1,0 +1,196 @@
+import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
+import { FaultError } from '../protocol/fault.ts'
+import type { SqliteDatabase } from './driver/database.ts'
+
+/**
+ * Where an open file is.
+ * - `here`: the path still names the file, its log (`-wal`) and the log's index (`-shm`).
+ * - `away`: nothing is at the path, so what is written reaches no other file.
+ * - `log-gone`: the file is here, but its log or the index is not: the next process would not find what the log has.
+ * - `linked`: the file has a second name, under which another process would use another log.
+ * - `another`: another file is at the path, the file was overwritten, or only a part of the three was moved.
+ */
+export type Place = 'here' | 'away' | 'log-gone' | 'linked' | 'another'
+
+interface Seen {
+  readonly id: string
+  readonly names: bigint
+  readonly size: bigint
+  readonly changedAt: bigint
+}
+
+/** The three files of one connection, as they were when it was opened. */
+export class OpenFiles {
+  readonly #database: SqliteDatabase
+  readonly #path: string
+  /** Name that SQLite uses for the log: symbolic links are resolved. */
+  readonly #logName: string
+  readonly #indexName: string
+  readonly #opened: Seen | undefined
+  readonly #log: string | undefined
+  readonly #index: string | undefined
+  /** The file when it was last seen here. */
+  #lastHere: Seen | undefined
+  #checkpoint: string
+
+  /** `path`: as the user wrote it; absent for a database that the user has opened. */
+  constructor(database: SqliteDatabase, path: string | undefined) {
+    const named = nameOf(database)
+    this.#database = database
+    this.#path = path ?? named
+    this.#logName = `${named}-wal`
+    this.#indexName = `${named}-shm`
+    this.#opened = look(this.#path)
+    this.#log = look(this.#logName)?.id
+    this.#index = look(this.#indexName)?.id
+    this.#lastHere = this.#opened
+    this.#checkpoint = this.#lastCheckpoint()
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  /** Looks at the names only: also inside a transaction. Judges nothing if the file system reports no identity. */
+  place(): Place {
+    return this.#placeOf(look(this.#path))
+  }
+
+  /** Looks at the file's size too. Must not be called in a transaction. */
+  check(): Place {
+    const file = look(this.#path)
+    const place = this.#placeOf(file)
+    if (place !== 'here' || file === undefined) return place
+    if (this.#lastHere !== undefined && file.size < this.#lastHere.size) {
+      // Only a checkpoint after VACUUM makes the file smaller. A copy that is written over it may do so too.
+      const checkpoint = this.#lastCheckpoint()
+      if (checkpoint === this.#checkpoint) return 'another'
+      this.#checkpoint = checkpoint
+    } else if (file.changedAt !== this.#lastHere?.changedAt) this.#checkpoint = this.#lastCheckpoint()
+    this.#lastHere = file
+    return 'here'
+  }
+
+  /**
+   * Returns whether another process has opened the file since its log was gone, and may have changed it or stored
+   * something in a log of its own. Whoever opens the file creates that log, so without one nobody has.
+   */
+  isOpenedElsewhere(): 'no' | 'perhaps' | 'yes' {
+    const [file, log] = [look(this.#path), look(this.#logName)]
+    const isUnchanged = file?.changedAt === this.#lastHere?.changedAt && file?.size === this.#lastHere?.size
+    if (log === undefined) {
+      // The processes that share the log may have moved it into the file.
+      return isUnchanged || this.#lastCheckpoint() !== this.#checkpoint ? 'no' : 'yes'
+    }
+    if (!isUnchanged) return 'yes'
+    if (log.id === this.#log) return isThere(this.#indexName) ? 'yes' : 'no'
+    return log.size === 0n ? 'perhaps' : 'yes'
+  }
+
+  /** Returns whether nobody has stored anything in another log. */
+  hasNoOtherLog(): boolean {
+    const log = look(this.#logName)
+    return log === undefined || log.id === this.#log || log.size === 0n
+  }
+
+  #placeOf(file: Seen | undefined): Place {
+    if (this.#opened === undefined) return 'here'
+    const isLogHere = isHere(this.#log, this.#logName)
+    const isIndexHere = isHere(this.#index, this.#indexName)
+    if (file === undefined) {
+      const isWhole = isLogHere === isIndexHere && (isLogHere || !isThere(this.#logName, this.#indexName))
+      return isWhole ? 'away' : 'another'
+    }
+    if (file.id !== this.#opened.id) return 'another'
+    if (file.names > 1n) return 'linked'
+    return isLogHere && isIndexHere ? 'here' : 'log-gone'
+  }
+
+  /** Returns what changes with each checkpoint: how many frames were moved, and the salts of a log begun anew. */
+  #lastCheckpoint(): string {
+    try {
+      const row = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { checkpointed: number }
+      return `${row.checkpointed}:${saltsOf(this.#logName)}`
+    } catch {
+      return ''
+    }
+  }
+}
+
+/** Reads the salts of a log. Closing a log releases no lock, as closing the database file would. */
+function saltsOf(log: string): string {
+  const file = openSync(log, 'r')
+  try {
+    const salts = Buffer.alloc(8)
+    readSync(file, salts, 0, 8, 16)
+    return salts.toString('hex')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function isHere(opened: string | undefined, name: string): boolean {
+  return opened === undefined || look(name)?.id === opened
+}
+
+function isThere(...names: readonly string[]): boolean {
+  return names.some(name => look(name) !== undefined)
+}
+
+function look(path: string): Seen | undefined {
+  try {
+    const { dev, ino, nlink, size, mtimeNs } = statSync(path, { bigint: true })
+    return { id: `${dev}:${ino}`, names: nlink, size, changedAt: mtimeNs }
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns which file a path names now; `undefined` if none. */
+export function identityOf(path: string): string | undefined {
+  return look(path)?.id
+}
+
+function nameOf(database: SqliteDatabase): string {
+  const rows = database.prepare('PRAGMA database_list').all() as {
+    readonly name: string
+    readonly file: string
+  }[]
+  return rows.find(({ name }) => name === 'main')?.file ?? ''
+}
+
+/** Throws for a file that processes may open by different names: each would use a log of its own. */
+export function refuseOtherNames(path: string): void {
+  const file = look(path)
+  if (file === undefined) return
+  if (file.names > 1n) {
+    throw new FaultError({
+      kind: 'configuration',
+      message:
+        'has a second name (a hard link): a process that opens the file by it uses another log (-wal), and the two damage the file. Remove the other name, or replace it by a copy',
+    })
+  }
+  if (isMountPoint(path)) {
+    throw new FaultError({
+      kind: 'configuration',
+      message:
+        'is mounted as a single file: its log (-wal), which has the newest events, would stay outside the mount and be lost with the container. Mount its folder instead',
+    })
+  }
+}
+
+/** Only on Linux, where containers mount single files. */
+function isMountPoint(path: string): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    const name = realpathSync(path).replace(
+      /[ \t\n\\]/g,
+      one => `\\0${one.charCodeAt(0).toString(8).padStart(2, '0')}`,
+    )
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .some(line => line.split(' ')[4] === name)
+  } catch {
+    return false
+  }
+}
