@@ -10,13 +10,6 @@ const FILES = ['', '-wal', '-shm']
 it.each([
   ['deleted', (path: string) => rmSync(path)],
   ['moved', (path: string) => renameSync(path, `${path}.old`)],
-  [
-    'replaced',
-    (path: string) => {
-      copyFileSync(path, `${path}.new`)
-      renameSync(`${path}.new`, path)
-    },
-  ],
 ] as const)('refuses new events once its file is %s, and runs those already acknowledged', (_, change) =>
   withFolder(async folder => {
     const path = join(folder, 'inbox.db')
@@ -32,6 +25,23 @@ it.each([
     await inbox.close(1000)
   }),
 )
+
+it('begins no event once its file is replaced: the processes that open the new one may run it', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const { inbox, ran, release } = await startHeld({ path, poll: '20ms' })
+    for (let index = 0; index < 3; index++) await inbox.accept(newDelivery())
+    await until('the first one begins', () => ran.length === 1)
+    for (const suffix of FILES) {
+      copyFileSync(path + suffix, `${path}${suffix}.new`)
+      renameSync(`${path}${suffix}.new`, path + suffix)
+    }
+    expect(await inbox.accept(newDelivery())).toMatchObject({ outcome: 'unavailable' })
+    release()
+    await expect(inbox.stats()).rejects.toThrow(/put it back, or restart/)
+    await inbox.close(1000)
+    expect(ran).toHaveLength(1)
+  }))
 
 it('accepts events again once its file is back in place', () =>
   withFolder(async folder => {

@@ -12,6 +12,6 @@ export interface LeftFile {
   /** Key of the newest event that this process has acknowledged. */
   readonly newest: string | undefined
   readonly events: number | undefined
-  /** True if all that the log has is in the file. */
-  readonly isSaved: boolean
+  /** `saved`: the file has all that the log had. `overwritten`: the log does not belong to what the file has. */
+  readonly log: 'saved' | 'gone' | 'overwritten'
 }

@@ -65,7 +65,7 @@ export class FileGuard {
   }
 
   /** Called for the newest acknowledged event. */
-  see(newest: string): void {
+  remember(newest: string): void {
     this.#newest = newest
   }
 
@@ -82,13 +82,22 @@ export class FileGuard {
     throw new NotHereError(faultOfPlace(place))
   }
 
-  /** Called after each transaction, before anything is acknowledged, and while nothing happens. */
+  /** Called after each transaction, before anything is acknowledged. */
   check(): Place {
-    if (this.#left !== undefined) return 'another'
-    const place = this.#files.check()
+    return this.#left === undefined ? this.#see(this.#files.check()) : 'another'
+  }
+
+  /** Called every second, also while nothing happens. */
+  watch(): void {
+    if (this.#left === undefined) this.#see(this.#files.watch())
+  }
+
+  #see(place: Place): Place {
     if (place === 'log-gone') return this.#saveLog()
     if (place !== this.#place) this.#tell(place)
     this.#place = place
+    // The connection would write its log over the copy when it is closed.
+    if (place === 'overwritten') this.#leave({ newest: undefined, events: undefined, log: 'overwritten' })
     return place
   }
 
@@ -96,7 +105,7 @@ export class FileGuard {
     const { path } = this.#files
     if (place === 'here') this.#report.notice(BACK(path))
     else if (place === 'away') this.#report.notice(awayNotice(path, this.#count()))
-    else this.#report.notice(placeNotice(place, path, this.#count()))
+    else if (place !== 'log-gone') this.#report.notice(placeNotice(place, path, this.#count()))
   }
 
   /** Returns `'here'` if all that was committed is in the file. The connection is left then. */
@@ -105,14 +114,14 @@ export class FileGuard {
     const events = this.#count()
     const isOpened = this.#files.isOpenedElsewhere()
     if (isOpened !== 'yes' && this.#writeBack(isOpened === 'no')) {
-      this.#leave({ newest: this.#newest, events, isSaved: true })
+      this.#leave({ newest: this.#newest, events, log: 'saved' })
       this.#report.notice(savedNotice(path, events, this.#report.leave !== undefined))
       return 'here'
     }
     if (this.#place !== 'log-gone') this.#report.notice(logGoneNotice(path, events))
     this.#place = 'log-gone'
     if (isOpened !== 'yes') return 'log-gone'
-    this.#leave({ newest: this.#newest, events, isSaved: false })
+    this.#leave({ newest: this.#newest, events, log: 'gone' })
     if (this.#report.leave === undefined) this.#report.notice(lostNotice(path, events))
     return 'log-gone'
   }

@@ -40,8 +40,16 @@ export const LOST: Fault = {
     'the log (-wal) of the file was lost, with events that this process had acknowledged: check the file, then restart this process',
 }
 
+export const OVERWRITTEN: Fault = {
+  kind: 'storage',
+  isFinal: true,
+  message:
+    'a copy was written over the file while it was open: stop every process that has it open, delete its -wal and -shm, copy again, and start them',
+}
+
 export function faultOfPlace(place: Place): Fault {
   if (place === 'log-gone') return LOG_GONE
+  if (place === 'overwritten') return OVERWRITTEN
   return place === 'linked' ? LINKED : GONE
 }
 
@@ -65,16 +73,19 @@ export function awayNotice(path: string, events: number | undefined): FileNotice
   return line({ level: 'error', code: 'inbox_file_lost', message }, events)
 }
 
-export function placeNotice(
-  place: Exclude<Place, 'here' | 'away'>,
-  path: string,
-  events: number | undefined,
-): FileNotice {
-  const message =
-    place === 'linked'
-      ? `'${path}' got a second name (a hard link). A process that opens it by that name uses another log, and the two damage the file. Nothing is written to it, and deliveries get 503, until that name is removed.`
-      : `Another file is at '${path}', or the file was overwritten or only a part of it moved. Nothing is written to that file, no handler begins, and deliveries get 503. The file that this process had open has ${unfinished(events)}, including dead letters: those that the current file does not have are lost unless you put that file back with its -wal and -shm. To use the current file, stop every process that has it open, remove a -wal and -shm that are older than the file, and start them again.`
-  return line({ level: 'error', code: 'inbox_file_lost', message }, events)
+type Elsewhere = Exclude<Place, 'here' | 'away' | 'log-gone'>
+
+export function placeNotice(place: Elsewhere, path: string, events: number | undefined): FileNotice {
+  return line({ level: 'error', code: 'inbox_file_lost', message: PLACES[place](path, unfinished(events)) }, events)
+}
+
+const PLACES: Readonly<Record<Elsewhere, (path: string, events: string) => string>> = {
+  linked: path =>
+    `'${path}' got a second name (a hard link). A process that opens it by that name uses another log, and the two damage the file. Nothing is written to it, and deliveries get 503, until that name is removed.`,
+  overwritten: (path, events) =>
+    `A copy was written over '${path}' while this process had it open: of ${events}, including dead letters, those that the copy does not have are lost. Nothing more is written to it, no handler begins, and deliveries get 503. Its -wal belongs to what it had before, and would damage the copy: stop every process that has the file open, delete its -wal and -shm, copy again, and start them.`,
+  another: (path, events) =>
+    `Another file is at '${path}', or only a part of the file, its -wal and its -shm was moved. Nothing is written there, no handler begins, and deliveries get 503. The file that this process had open has ${events}, including dead letters: those that the current file does not have are lost unless you put that file back with its -wal and -shm. To use the current file, stop every process that has the old one open, delete a -wal and -shm that came with the old one, and start them again.`,
 }
 
 export function logGoneNotice(path: string, events: number | undefined): FileNotice {

@@ -1,7 +1,7 @@
 import { FaultError } from '../protocol/fault.ts'
 import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import type { OpenFile } from './driver/driver.ts'
-import { LOST, lostNotice, savedElsewhereNotice } from './file-notices.ts'
+import { LOST, lostNotice, OVERWRITTEN, savedElsewhereNotice } from './file-notices.ts'
 
 const FIND = `SELECT 1 FROM ackhook_events WHERE key = ?1
   UNION ALL SELECT 1 FROM ackhook_ids WHERE key = ?1 LIMIT 1`
@@ -13,10 +13,11 @@ const FIND = `SELECT 1 FROM ackhook_events WHERE key = ?1
 export function refuseLostEvents(
   openFile: OpenFile,
   path: string,
-  { isSaved, newest, events }: LeftFile,
+  { log, newest, events }: LeftFile,
   tell: (notice: FileNotice) => void,
 ): void {
-  if (isSaved || newest === undefined) return
+  if (log === 'overwritten') throw new FaultError(OVERWRITTEN)
+  if (log === 'saved' || newest === undefined) return
   if (hasEvent(openFile, path, newest)) tell(savedElsewhereNotice(path))
   else {
     tell(lostNotice(path, events))

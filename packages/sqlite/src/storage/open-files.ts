@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
 import { FaultError } from '../protocol/fault.ts'
-import type { SqliteDatabase } from './driver/database.ts'
+import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
 
 /**
  * Where an open file is.
@@ -8,9 +8,10 @@ import type { SqliteDatabase } from './driver/database.ts'
  * - `away`: nothing is at the path, so what is written reaches no other file.
  * - `log-gone`: the file is here, but its log or the index is not: the next process would not find what the log has.
  * - `linked`: the file has a second name, under which another process would use another log.
- * - `another`: another file is at the path, the file was overwritten, or only a part of the three was moved.
+ * - `overwritten`: a copy was written over the file, so the log does not belong to what it has.
+ * - `another`: another file is at the path, or only a part of the three was moved.
  */
-export type Place = 'here' | 'away' | 'log-gone' | 'linked' | 'another'
+export type Place = 'here' | 'away' | 'log-gone' | 'linked' | 'overwritten' | 'another'
 
 interface Seen {
   readonly id: string
@@ -21,7 +22,7 @@ interface Seen {
 
 /** The three files of one connection, as they were when it was opened. */
 export class OpenFiles {
-  readonly #database: SqliteDatabase
+  readonly #checkpoints: SqliteStatement
   readonly #path: string
   /** Name that SQLite uses for the log: symbolic links are resolved. */
   readonly #logName: string
@@ -31,17 +32,21 @@ export class OpenFiles {
   readonly #index: string | undefined
   /** The file when it was last seen here. */
   #lastHere: Seen | undefined
+  #isLogEmpty: boolean
+  /** Last checkpoint of the log when that was seen. */
   #checkpoint: string
 
   /** `path`: as the user wrote it; absent for a database that the user has opened. */
   constructor(database: SqliteDatabase, path: string | undefined) {
     const named = nameOf(database)
-    this.#database = database
+    this.#checkpoints = database.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#path = path ?? named
     this.#logName = `${named}-wal`
     this.#indexName = `${named}-shm`
     this.#opened = look(this.#path)
-    this.#log = look(this.#logName)?.id
+    const log = look(this.#logName)
+    this.#log = log?.id
+    this.#isLogEmpty = log?.size === 0n
     this.#index = look(this.#indexName)?.id
     this.#lastHere = this.#opened
     this.#checkpoint = this.#lastCheckpoint()
@@ -51,24 +56,35 @@ export class OpenFiles {
     return this.#path
   }
 
-  /** Looks at the names only: also inside a transaction. Judges nothing if the file system reports no identity. */
+  /** Looks at file and log only: also inside a transaction. Judges nothing if the file system reports no identity. */
   place(): Place {
-    return this.#placeOf(look(this.#path))
+    const file = look(this.#path)
+    return this.#placeOf(file, look(this.#logName), file !== undefined || this.#isIndexHere())
   }
 
   /** Looks at the file's size too. Must not be called in a transaction. */
   check(): Place {
-    const file = look(this.#path)
-    const place = this.#placeOf(file)
+    const [file, log] = [look(this.#path), look(this.#logName)]
+    const place = this.#placeOf(file, log, this.#isIndexHere())
     if (place !== 'here' || file === undefined) return place
-    if (this.#lastHere !== undefined && file.size < this.#lastHere.size) {
-      // Only a checkpoint after VACUUM makes the file smaller. A copy that is written over it may do so too.
-      const checkpoint = this.#lastCheckpoint()
-      if (checkpoint === this.#checkpoint) return 'another'
-      this.#checkpoint = checkpoint
-    } else if (file.changedAt !== this.#lastHere?.changedAt) this.#checkpoint = this.#lastCheckpoint()
+    const before = this.#lastHere
+    if (before !== undefined && file.size < before.size && this.#lastCheckpoint() === this.#checkpoint) {
+      // Only a checkpoint after VACUUM makes the file smaller: a copy was written over it.
+      return 'overwritten'
+    }
+    if (file.changedAt !== before?.changedAt || (this.#isLogEmpty && log?.size !== 0n)) {
+      this.#checkpoint = this.#lastCheckpoint()
+    }
+    this.#isLogEmpty = log?.size === 0n
     this.#lastHere = file
     return 'here'
+  }
+
+  /** Called every second: `check` compares with what it finds. */
+  watch(): Place {
+    const place = this.check()
+    if (place === 'here') this.#checkpoint = this.#lastCheckpoint()
+    return place
   }
 
   /**
@@ -93,12 +109,16 @@ export class OpenFiles {
     return log === undefined || log.id === this.#log || log.size === 0n
   }
 
-  #placeOf(file: Seen | undefined): Place {
+  #isIndexHere(): boolean {
+    return this.#index === undefined || look(this.#indexName)?.id === this.#index
+  }
+
+  #placeOf(file: Seen | undefined, log: Seen | undefined, isIndexHere: boolean): Place {
     if (this.#opened === undefined) return 'here'
-    const isLogHere = isHere(this.#log, this.#logName)
-    const isIndexHere = isHere(this.#index, this.#indexName)
+    const isLogHere = this.#log === undefined || log?.id === this.#log
     if (file === undefined) {
-      const isWhole = isLogHere === isIndexHere && (isLogHere || !isThere(this.#logName, this.#indexName))
+      // All three have gone, or the database alone: nothing that is written now reaches another file.
+      const isWhole = isLogHere ? isIndexHere : !isThere(this.#logName, this.#indexName)
       return isWhole ? 'away' : 'another'
     }
     if (file.id !== this.#opened.id) return 'another'
@@ -109,7 +129,7 @@ export class OpenFiles {
   /** Returns what changes with each checkpoint: how many frames were moved, and the salts of a log begun anew. */
   #lastCheckpoint(): string {
     try {
-      const row = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { checkpointed: number }
+      const row = this.#checkpoints.get() as { checkpointed: number }
       return `${row.checkpointed}:${saltsOf(this.#logName)}`
     } catch {
       return ''
@@ -127,10 +147,6 @@ function saltsOf(log: string): string {
   } finally {
     closeSync(file)
   }
-}
-
-function isHere(opened: string | undefined, name: string): boolean {
-  return opened === undefined || look(name)?.id === opened
 }
 
 function isThere(...names: readonly string[]): boolean {

@@ -112,7 +112,7 @@ export class Storage {
   /** Looks where the file is. Called while nothing happens; never throws. */
   watch(): void {
     try {
-      this.#connection?.file.check()
+      this.#connection?.file.watch()
     } catch (error) {
       this.#recover(error)
     }
@@ -161,7 +161,7 @@ export class Storage {
     if (place === 'away') return results.map(result => ({ ...result, admissions: file.fault }))
     if (place !== 'here') return batches.map(() => allFail(file.fault))
     const newest = newestOf(batches, results)
-    if (newest !== undefined) file.see(newest)
+    if (newest !== undefined) file.remember(newest)
     return results
   }
 
