@@ -4,6 +4,7 @@ import { AckhookError, ConfigurationError } from '@ackhook/core'
 import { settlesWithin } from '@ackhook/core/spi'
 import type { Batch } from '../protocol/batch.ts'
 import type { BatchResult } from '../protocol/batch-result.ts'
+import { deniedFault } from '../protocol/denied.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
@@ -141,7 +142,7 @@ export class ThreadEngine implements Engine {
         create: this.#create,
         gate: gate.buffer,
       }
-      const worker = new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...threadFlags() })
+      const worker = this.#startWorker(data)
       this.#worker = worker
       gate.watch()
       const thread = new Thread(worker)
@@ -178,6 +179,15 @@ export class ThreadEngine implements Engine {
     })
   }
 
+  #startWorker(data: ThreadData): Worker {
+    try {
+      return new Worker(threadFile(), { workerData: data, name: 'ackhook-sqlite', ...threadFlags() })
+    } catch (error) {
+      const fault = deniedFault(error)
+      throw fault === undefined ? error : this.toError(fault)
+    }
+  }
+
   /** Ends a thread whose file has lost its log, and starts another one once the file is closed. */
   #replace(thread: Thread, left: LeftFile): void {
     if (this.#isClosed) return
@@ -199,7 +209,10 @@ export class ThreadEngine implements Engine {
 
   /** Ends a thread without a change to the file, or to a log that is in the place of its own. */
   async #endKept(thread: Thread): Promise<void> {
-    const letGo = keepFile(await loadDriver(), this.#path)
+    const letGo = await loadDriver().then(
+      openFile => keepFile(openFile, this.#path),
+      () => () => {},
+    )
     await thread.end()
     letGo()
     this.#rejectWaiting(this.toError(LEFT))

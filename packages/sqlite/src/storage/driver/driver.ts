@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@ackhook/core'
+import { deniedFault } from '../../protocol/denied.ts'
 import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from './database.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from './sqlite-version.ts'
@@ -61,6 +62,8 @@ async function constructorOf(
   } catch (error) {
     const { code } = error as { code?: string }
     if (code !== undefined && ABSENT.includes(code)) return undefined
+    const denied = deniedFault(error)
+    if (denied !== undefined) throw new FaultError(denied)
     throw error
   }
 }
