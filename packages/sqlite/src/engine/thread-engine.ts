@@ -190,7 +190,10 @@ export class ThreadEngine implements Engine {
 
   /** Ends a thread whose file has lost its log, and starts another one once the file is closed. */
   #replace(thread: Thread, left: LeftFile): void {
-    if (this.#isClosed) return
+    if (this.#isClosed) {
+      void this.#endKept(thread)
+      return
+    }
     this.#left = left
     this.#thread = undefined
     // Its end is no failure.

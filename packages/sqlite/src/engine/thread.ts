@@ -129,7 +129,11 @@ class Server {
     return startLeaseRenewal(gated, leaseMs, isAppAlive)
   }
 
+  /** Closes the file, unless the application must keep it meanwhile: then it does so, and sends another `close`. */
   #close(): void {
+    const hadLeft = this.#storage.hasLeft
+    this.#gate.enter(() => this.#storage.watch())
+    if (this.#storage.hasLeft && !hadLeft) return
     this.#pruning.stop()
     this.#watching.stop()
     this.#leaseRenewal.stop()

@@ -135,10 +135,9 @@ export class FileGuard {
   #writeBack(mayShare: boolean): boolean {
     try {
       if (!this.#lockOut() && !mayShare) return false
-      this.#database.exec(`PRAGMA busy_timeout = ${SAVE_WAIT_MS}`)
       const row = this.#database.prepare('PRAGMA wal_checkpoint(FULL)').get() as Checkpoint
       // The user's connection must not keep the application's other processes from the file.
-      if (this.#report.leave === undefined) this.#database.exec('PRAGMA locking_mode = NORMAL')
+      if (this.#report.leave === undefined) this.#unlock()
       return row.busy === 0 && row.log === row.checkpointed && this.#files.hasNoOtherLog()
     } catch {
       return false
@@ -155,7 +154,14 @@ export class FileGuard {
     } catch {
       this.#database.exec('PRAGMA locking_mode = NORMAL')
       return false
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${SAVE_WAIT_MS}`)
     }
+  }
+
+  /** The lock is given back at the end of a transaction. */
+  #unlock(): void {
+    this.#database.exec('PRAGMA locking_mode = NORMAL; BEGIN IMMEDIATE; COMMIT')
   }
 
   #count(): number | undefined {

@@ -89,7 +89,7 @@ const PLACES: Readonly<Record<Elsewhere, (path: string, events: string) => strin
 }
 
 export function logGoneNotice(path: string, events: number | undefined): FileNotice {
-  const message = `The log of '${path}' (-wal) or its index (-shm) was deleted, moved or replaced while this process had it open, and another process has opened the file since. Deliveries get 503. The log has not been written into the file, which would damage it: of ${unfinished(events)}, including dead letters, those that only the log has are not stored. The next line tells whether they are lost.`
+  const message = `The log of '${path}' (-wal) or its index (-shm) was deleted, moved, replaced or cut while this process had it open. Deliveries get 503. The log could not be written into the file, because another process has the file open, or may have changed it since: of ${unfinished(events)}, including dead letters, those that only the log has are not stored. The next line tells whether they are lost.`
   return line({ level: 'error', code: 'inbox_file_lost', message }, events)
 }
 
@@ -110,6 +110,6 @@ export function savedElsewhereNotice(path: string): FileNotice {
 }
 
 export function lostNotice(path: string, events: number | undefined): FileNotice {
-  const message = `Acknowledged events are lost: the log of '${path}' (-wal) was deleted or replaced while this process had it open, and the file does not have the newest event that this process had acknowledged. Of ${unfinished(events)}, including dead letters, those that only the log had are gone. Deliveries get 503 until this process is restarted. Before that, see whether the file is the right one; the platform may still have the events.`
+  const message = `Acknowledged events are lost: the log of '${path}' (-wal) was deleted, replaced or cut while this process had it open, and the file does not have the newest event that this process had acknowledged. Of ${unfinished(events)}, including dead letters, those that only the log had are gone. Deliveries get 503 until this process is restarted. Before that, see whether the file is the right one; the platform may still have the events.`
   return line({ level: 'error', code: 'events_lost', message }, events)
 }

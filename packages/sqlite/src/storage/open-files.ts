@@ -6,7 +6,8 @@ import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
  * Where an open file is.
  * - `here`: the path still names the file, its log (`-wal`) and the log's index (`-shm`).
  * - `away`: nothing is at the path, so what is written reaches no other file.
- * - `log-gone`: the file is here, but its log or the index is not: the next process would not find what the log has.
+ * - `log-gone`: the file is here, but its log or the index is not, or the log was cut: the next process would not find
+ *   what the log has.
  * - `linked`: the file has a second name, under which another process would use another log.
  * - `overwritten`: a copy was written over the file, so the log does not belong to what it has.
  * - `another`: another file is at the path, or only a part of the three was moved.
@@ -32,7 +33,8 @@ export class OpenFiles {
   readonly #index: string | undefined
   /** The file when it was last seen here. */
   #lastHere: Seen | undefined
-  #isLogEmpty: boolean
+  #logSize: bigint
+  readonly #frameBytes: number
   /** Last checkpoint of the log when that was seen. */
   #checkpoint: string
 
@@ -46,7 +48,8 @@ export class OpenFiles {
     this.#opened = look(this.#path)
     const log = look(this.#logName)
     this.#log = log?.id
-    this.#isLogEmpty = log?.size === 0n
+    this.#logSize = log?.size ?? 0n
+    this.#frameBytes = FRAME_HEADER_BYTES + pageBytesOf(database)
     this.#index = look(this.#indexName)?.id
     this.#lastHere = this.#opened
     this.#checkpoint = this.#lastCheckpoint()
@@ -58,8 +61,10 @@ export class OpenFiles {
 
   /** Looks at file and log only: also inside a transaction. Judges nothing if the file system reports no identity. */
   place(): Place {
-    const file = look(this.#path)
-    return this.#placeOf(file, look(this.#logName), file !== undefined || this.#isIndexHere())
+    const [file, log] = [look(this.#path), look(this.#logName)]
+    const place = this.#placeOf(file, log, file !== undefined || this.#isIndexHere())
+    // The next write would hide that it was cut. `check` finds out whether a checkpoint has done that.
+    return place === 'here' && log !== undefined && log.size < this.#logSize ? 'log-gone' : place
   }
 
   /** Looks at the file's size too. Must not be called in a transaction. */
@@ -67,15 +72,16 @@ export class OpenFiles {
     const [file, log] = [look(this.#path), look(this.#logName)]
     const place = this.#placeOf(file, log, this.#isIndexHere())
     if (place !== 'here' || file === undefined) return place
+    if (log !== undefined && log.size < this.#logSize && this.#isCut(log)) return 'log-gone'
     const before = this.#lastHere
     if (before !== undefined && file.size < before.size && this.#lastCheckpoint() === this.#checkpoint) {
       // Only a checkpoint after VACUUM makes the file smaller: a copy was written over it.
       return 'overwritten'
     }
-    if (file.changedAt !== before?.changedAt || (this.#isLogEmpty && log?.size !== 0n)) {
+    if (file.changedAt !== before?.changedAt || (this.#logSize === 0n && log?.size !== 0n)) {
       this.#checkpoint = this.#lastCheckpoint()
     }
-    this.#isLogEmpty = log?.size === 0n
+    this.#logSize = log?.size ?? 0n
     this.#lastHere = file
     return 'here'
   }
@@ -109,6 +115,12 @@ export class OpenFiles {
     return log === undefined || log.id === this.#log || log.size === 0n
   }
 
+  /** Returns whether the log is shorter than its index says: only a checkpoint may make it shorter. */
+  #isCut({ size }: Seen): boolean {
+    const { log } = this.#checkpoints.get() as Checkpoint
+    return log > 0 && size < BigInt(LOG_HEADER_BYTES + log * this.#frameBytes)
+  }
+
   #isIndexHere(): boolean {
     return this.#index === undefined || look(this.#indexName)?.id === this.#index
   }
@@ -129,12 +141,25 @@ export class OpenFiles {
   /** Returns what changes with each checkpoint: how many frames were moved, and the salts of a log begun anew. */
   #lastCheckpoint(): string {
     try {
-      const row = this.#checkpoints.get() as { checkpointed: number }
-      return `${row.checkpointed}:${saltsOf(this.#logName)}`
+      const { checkpointed } = this.#checkpoints.get() as Checkpoint
+      return `${checkpointed}:${saltsOf(this.#logName)}`
     } catch {
       return ''
     }
   }
+}
+
+/** Frames in the log, and how many of them are in the file. */
+interface Checkpoint {
+  readonly log: number
+  readonly checkpointed: number
+}
+
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
+
+function pageBytesOf(database: SqliteDatabase): number {
+  return (database.prepare('PRAGMA page_size').get() as { readonly page_size: number }).page_size
 }
 
 /** Reads the salts of a log. Closing a log releases no lock, as closing the database file would. */

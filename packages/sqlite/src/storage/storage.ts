@@ -109,6 +109,11 @@ export class Storage {
     }
   }
 
+  /** True once the connection must not be used any more, and `FileReport.leave` was called. */
+  get hasLeft(): boolean {
+    return this.#connection?.file.hasLeft === true
+  }
+
   /** Looks where the file is. Called while nothing happens; never throws. */
   watch(): void {
     try {
@@ -170,6 +175,8 @@ export class Storage {
     const file = this.#connection?.file
     const place = file?.check()
     const fault = file?.fault ?? GONE
+    // A checkpoint had made the log shorter, or the file came back.
+    if (place === 'here' && !this.hasLeft) return this.#run(batches, policy)
     if (place !== 'away') return batches.map(() => allFail(fault))
     const rest = batches.map(batch => ({ ...batch, arrivals: [] }))
     return this.#run(rest, policy).map(result => ({ ...result, admissions: fault }))
