@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -8,13 +9,19 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
+import { inFull, itInFull } from '../../../test/support/in-full.ts'
+import { recordingLogger } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
 import { FileProcess } from './file-process.ts'
-import { withFolder } from './start-inbox.ts'
+import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
 const FILES = ['', '-wal', '-shm']
 
@@ -64,8 +71,13 @@ function remove(path: string, suffixes: readonly string[]): void {
 
 it.each([
   ['its log', ['-wal']],
-  ["its log's index", ['-shm']],
-  ['both', ['-wal', '-shm']],
+  ...inFull<readonly (readonly [string, readonly string[]])[]>(
+    [
+      ["its log's index", ['-shm']],
+      ['both', ['-wal', '-shm']],
+    ],
+    [],
+  ),
 ] as const)('saves every acknowledged event when %s is deleted beside it, and accepts again', (_, suffixes) =>
   withFile(async (path, start) => {
     const one = await start()
@@ -80,7 +92,7 @@ it.each([
   }),
 )
 
-it('acknowledges nothing that only a deleted log has', () =>
+itInFull('acknowledges nothing that only a deleted log has', () =>
   withFile(async (path, start) => {
     const one = await start()
     const acknowledged: string[] = []
@@ -91,7 +103,8 @@ it('acknowledges nothing that only a deleted log has', () =>
     }
     await one.kill()
     expect(idsIn(path)).toEqual(expect.arrayContaining(acknowledged))
-  }))
+  }),
+)
 
 it('saves the log that two processes share, and both go on', () =>
   withFile(async (path, start) => {
@@ -125,8 +138,8 @@ it('records an outcome once the log is saved, and runs the event once', () =>
 
 it.each([
   ['is dead', true],
-  ['lives', false],
-])(
+  ...inFull<readonly (readonly [string, boolean])[]>([['lives', false]], []),
+] as const)(
   'writes nothing, and says what is lost, if another process has opened the file since and %s',
   (_, isKilled) =>
     withFile(async (path, start) => {
@@ -165,7 +178,7 @@ it('says how many events only it has when its file is deleted, and handles them 
     expect(FILES.some(suffix => existsSync(path + suffix))).toBe(false)
   }))
 
-it('accepts nothing while its folder is moved, and has lost nothing at the new place or back', () =>
+itInFull('accepts nothing while its folder is moved, and has lost nothing at the new place or back', () =>
   withFolder(async folder => {
     const [home, away] = [join(folder, 'home'), join(folder, 'away')]
     mkdirSync(home)
@@ -185,7 +198,8 @@ it('accepts nothing while its folder is moved, and has lost nothing at the new p
     } finally {
       await one.kill()
     }
-  }))
+  }),
+)
 
 it('writes nothing to a file that was moved to its path, not even when it closes', () =>
   withFile(async (path, start) => {
@@ -229,7 +243,7 @@ it('says that an older copy was written over its file', () =>
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
   }))
 
-it('says what is lost when its log is replaced by another one', () =>
+itInFull('says what is lost when its log is replaced by another one', () =>
   withFile(async (path, start) => {
     const first = await start()
     await first.deliver(5)
@@ -241,7 +255,8 @@ it('says what is lost when its log is replaced by another one', () =>
     expect(await one.log('events_lost')).toMatchObject({ level: 'error' })
     expect(await one.deliver(1)).toEqual([])
     await one.close()
-  }))
+  }),
+)
 
 it('accepts nothing while its file has a second name, and does not start with one', () =>
   withFile(async (path, start) => {
@@ -263,7 +278,7 @@ it('accepts nothing while its file has a second name, and does not start with on
     expect(idsIn(path)).toEqual(expect.arrayContaining([...before, ...after]))
   }))
 
-it('watches the log of the file that a symbolic link names', () =>
+itInFull('watches the log of the file that a symbolic link names', () =>
   withFolder(async folder => {
     mkdirSync(join(folder, 'data'))
     const real = join(folder, 'data', 'real.db')
@@ -280,4 +295,113 @@ it('watches the log of the file that a symbolic link names', () =>
     } finally {
       await one.kill()
     }
+  }),
+)
+
+it('says what is lost when its log is cut', () =>
+  withFile(async (path, start) => {
+    const one = await start()
+    expect(await one.deliver(20)).toHaveLength(20)
+    truncateSync(`${path}-wal`, 0)
+    expect(await one.log('events_lost')).toMatchObject({ level: 'error' })
+    expect(await one.deliver(5)).toEqual([])
   }))
+
+itInFull('saves the log when it closes, and deletes none that another process has left', () =>
+  withFile(async (path, start) => {
+    const one = await start()
+    const saved = await one.deliver(10)
+    remove(path, ['-wal'])
+    await one.close()
+    expect(idsIn(path)).toEqual(saved)
+    const two = await start()
+    expect(await two.deliver(10)).toHaveLength(10)
+    two.signal('SIGSTOP')
+    remove(path, ['-wal', '-shm'])
+    const three = await start()
+    const others = await three.deliver(10)
+    await three.kill()
+    two.send('close')
+    two.signal('SIGCONT')
+    await two.next(({ kind }) => kind === 'closed')
+    expect(two.logged('inbox_file_lost')).toHaveLength(1)
+    expect(idsIn(path)).toEqual([...saved, ...others])
+  }),
+)
+
+itInFull('takes no checkpoint, backup or other process for another file', () =>
+  withFile(async (path, start) => {
+    const one = await start(path, 2)
+    const releasing = setInterval(() => one.send('release'), 20)
+    const delivering = one.deliver(300)
+    const other = new DatabaseSync(path)
+    other.exec('PRAGMA busy_timeout = 5000')
+    for (const sql of [
+      'PRAGMA wal_checkpoint(TRUNCATE)',
+      'VACUUM',
+      'PRAGMA wal_checkpoint(TRUNCATE)',
+      `VACUUM INTO '${path}.backup'`,
+      'PRAGMA wal_checkpoint(PASSIVE)',
+      'VACUUM; PRAGMA wal_checkpoint(TRUNCATE)',
+    ])
+      other.exec(sql)
+    other.close()
+    utimesSync(path, new Date(), new Date())
+    expect(await delivering).toHaveLength(300)
+    clearInterval(releasing)
+    await one.close()
+    const codes = ['inbox_file_lost', 'inbox_log_saved', 'events_lost']
+    expect(codes.flatMap(code => one.logged(code))).toEqual([])
+  }),
+)
+
+it("writes the log of a user's database back, and says what to do", () =>
+  withFolder(async folder => {
+    const path = join(folder, 'own.db')
+    const database = new DatabaseSync(path)
+    const logger = recordingLogger()
+    const inbox = sqliteInbox({ database })
+    await startInbox(inbox, { logger, concurrency: 0 })
+    const deliveries = [newDelivery(), newDelivery()]
+    for (const one of deliveries) expect(await inbox.accept(one)).toEqual({ outcome: 'accepted' })
+    remove(path, ['-wal'])
+    expect(await inbox.accept(newDelivery())).toMatchObject({ outcome: 'unavailable' })
+    expect(logger.lines).toMatchObject([
+      {
+        fields: { code: 'inbox_log_saved', events: 2 },
+        message: expect.stringMatching(/close the database and open it again/),
+      },
+    ])
+    expect(idsIn(path)).toHaveLength(2)
+    await inbox.close(100)
+    database.close()
+  }))
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+it.runIf(canMount)('starts on no file that is mounted by itself, and on one in a mounted folder', () =>
+  withFolder(async folder => {
+    const names = ['data', 'app', 'whole'].map(name => join(folder, name))
+    const [data = '', app = '', whole = ''] = names
+    for (const name of names) mkdirSync(name)
+    const first = await FileProcess.start(join(data, 'inbox.db'))
+    const before = await first.deliver(3)
+    await first.close()
+    writeFileSync(join(app, 'inbox.db'), '')
+    execFileSync('mount', ['--bind', join(data, 'inbox.db'), join(app, 'inbox.db')])
+    execFileSync('mount', ['--bind', data, whole])
+    try {
+      const refused = await FileProcess.start(join(app, 'inbox.db'))
+      expect(refused.lines.at(-1)).toMatchObject({
+        code: 'configuration_invalid',
+        message: expect.stringMatching(/mounted as a single file.*Mount its folder instead/),
+      })
+      const one = await FileProcess.start(join(whole, 'inbox.db'))
+      const after = await one.deliver(3)
+      await one.kill()
+      expect(idsIn(join(data, 'inbox.db'))).toEqual([...before, ...after])
+    } finally {
+      for (const name of [join(app, 'inbox.db'), whole]) execFileSync('umount', ['-l', name])
+    }
+  }),
+)

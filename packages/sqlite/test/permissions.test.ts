@@ -40,7 +40,9 @@ it.runIf(hasModel)("names the flag if Node's permission model denies its thread"
     expect(await run([...FILES, '--allow-addons'], path)).toEqual({
       status: 503,
       code: 'configuration_invalid',
-      message: expect.stringMatching(/inbox\.db': .*denies it its thread: add --allow-worker to node's flags/),
+      message: expect.stringMatching(
+        /inbox\.db': .*denies it its thread: add --allow-worker to node's flags/,
+      ),
     })
     expect(await run([...FILES, '--allow-addons', '--allow-worker'], path)).toEqual({ status: 202 })
   }),
@@ -49,7 +51,10 @@ it.runIf(hasModel)("names the flag if Node's permission model denies its thread"
 it.runIf(hasModel)('names the flag if its driver may not be loaded', () =>
   withFolder(async folder => {
     // Node's own SQLite needs no addon.
-    const result = await run([...FILES, '--allow-worker', '--no-experimental-sqlite'].filter(isKnown), join(folder, 'inbox.db'))
+    const result = await run(
+      [...FILES, '--allow-worker', '--no-experimental-sqlite'].filter(isKnown),
+      join(folder, 'inbox.db'),
+    )
     expect(result).toEqual({
       status: 503,
       code: 'configuration_invalid',

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { deniedFault } from './denied.ts'
 
 test.each([
-  [{ code: 'ERR_ACCESS_DENIED', permission: 'WorkerThreads', resource: '' }, /its thread: add --allow-worker to/],
+  [
+    { code: 'ERR_ACCESS_DENIED', permission: 'WorkerThreads', resource: '' },
+    /its thread: add --allow-worker to/,
+  ],
   [
     { code: 'ERR_ACCESS_DENIED', permission: 'FileSystemRead', resource: '/app/thread.js' },
     /denies it \/app\/thread\.js: add --allow-fs-read=\/app\/thread\.js to/,
@@ -11,7 +14,10 @@ test.each([
     { code: 'ERR_ACCESS_DENIED', permission: 'FileSystemWrite', resource: '/data/a.db' },
     /add --allow-fs-write=\/data\/a\.db to/,
   ],
-  [{ code: 'ERR_ACCESS_DENIED' }, /add --allow-worker, --allow-addons, --allow-fs-read and --allow-fs-write to/],
+  [
+    { code: 'ERR_ACCESS_DENIED' },
+    /add --allow-worker, --allow-addons, --allow-fs-read and --allow-fs-write to/,
+  ],
   [{ code: 'ERR_DLOPEN_DISABLED' }, /add --allow-addons to node's flags \(with --no-addons, remove that\)/],
 ])('names the flag that Node needs for %j', (error, message) => {
   const fault = deniedFault(Object.assign(new Error('restricted'), error))
@@ -19,6 +25,12 @@ test.each([
 })
 
 test('leaves every other error alone', () => {
-  for (const error of [new Error('x'), Object.assign(new Error('x'), { code: 'EACCES' }), undefined, null, 'x'])
+  for (const error of [
+    new Error('x'),
+    Object.assign(new Error('x'), { code: 'EACCES' }),
+    undefined,
+    null,
+    'x',
+  ])
     expect(deniedFault(error)).toBeUndefined()
 })

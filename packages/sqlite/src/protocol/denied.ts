@@ -23,7 +23,8 @@ export function deniedFault(error: unknown): Fault | undefined {
     )
   }
   if (code !== 'ERR_ACCESS_DENIED') return undefined
-  const flag = FLAGS[String(permission)] ?? '--allow-worker, --allow-addons, --allow-fs-read and --allow-fs-write'
+  const flag =
+    FLAGS[String(permission)] ?? '--allow-worker, --allow-addons, --allow-fs-read and --allow-fs-write'
   const what = permission === 'WorkerThreads' ? 'its thread' : String(resource || permission)
   const value = flag.startsWith('--allow-fs') && resource ? `${flag}=${String(resource)}` : flag
   return denied(`Node's permission model denies it ${what}: add ${value} to node's flags`)

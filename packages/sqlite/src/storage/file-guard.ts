@@ -77,8 +77,10 @@ export class FileGuard {
 
   /** Called at the start of a transaction, which keeps others from writing meanwhile. */
   enter(hasArrivals: boolean): void {
+    if (this.#left === undefined && this.#place === 'here' && this.#files.isLogHere) return
     const place = this.#left === undefined ? this.#files.place() : 'another'
-    if (place === 'here' || (place === 'away' && !hasArrivals)) return
+    // A log that is shorter than before is judged by `check`.
+    if (place === 'away' && !hasArrivals) return
     throw new NotHereError(faultOfPlace(place))
   }
 

@@ -76,7 +76,10 @@ export function awayNotice(path: string, events: number | undefined): FileNotice
 type Elsewhere = Exclude<Place, 'here' | 'away' | 'log-gone'>
 
 export function placeNotice(place: Elsewhere, path: string, events: number | undefined): FileNotice {
-  return line({ level: 'error', code: 'inbox_file_lost', message: PLACES[place](path, unfinished(events)) }, events)
+  return line(
+    { level: 'error', code: 'inbox_file_lost', message: PLACES[place](path, unfinished(events)) },
+    events,
+  )
 }
 
 const PLACES: Readonly<Record<Elsewhere, (path: string, events: string) => string>> = {

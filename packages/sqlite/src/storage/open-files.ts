@@ -16,9 +16,9 @@ export type Place = 'here' | 'away' | 'log-gone' | 'linked' | 'overwritten' | 'a
 
 interface Seen {
   readonly id: string
-  readonly names: bigint
-  readonly size: bigint
-  readonly changedAt: bigint
+  readonly names: number
+  readonly size: number
+  readonly changedAt: number
 }
 
 /** The three files of one connection, as they were when it was opened. */
@@ -33,7 +33,7 @@ export class OpenFiles {
   readonly #index: string | undefined
   /** The file when it was last seen here. */
   #lastHere: Seen | undefined
-  #logSize: bigint
+  #logSize: number
   readonly #frameBytes: number
   /** Last checkpoint of the log when that was seen. */
   #checkpoint: string
@@ -47,8 +47,8 @@ export class OpenFiles {
     this.#indexName = `${named}-shm`
     this.#opened = look(this.#path)
     const log = look(this.#logName)
-    this.#log = log?.id
-    this.#logSize = log?.size ?? 0n
+    this.#log = this.#opened && log?.id
+    this.#logSize = log?.size ?? 0
     this.#frameBytes = FRAME_HEADER_BYTES + pageBytesOf(database)
     this.#index = look(this.#indexName)?.id
     this.#lastHere = this.#opened
@@ -59,18 +59,24 @@ export class OpenFiles {
     return this.#path
   }
 
-  /** Looks at file and log only: also inside a transaction. Judges nothing if the file system reports no identity. */
+  /** Looks at the log only: once a transaction. The next write would hide that it was cut. */
+  get isLogHere(): boolean {
+    if (this.#log === undefined) return true
+    const log = look(this.#logName)
+    return log?.id === this.#log && log.size >= this.#logSize
+  }
+
+  /** Looks at the names only: also inside a transaction. Judges nothing if the file system reports no identity. */
   place(): Place {
-    const [file, log] = [look(this.#path), look(this.#logName)]
-    const place = this.#placeOf(file, log, file !== undefined || this.#isIndexHere())
-    // The next write would hide that it was cut. `check` finds out whether a checkpoint has done that.
-    return place === 'here' && log !== undefined && log.size < this.#logSize ? 'log-gone' : place
+    return this.#placeOf(look(this.#path), look(this.#logName), this.#isIndexHere())
   }
 
   /** Looks at the file's size too. Must not be called in a transaction. */
-  check(): Place {
+  check(withIndex = false): Place {
     const [file, log] = [look(this.#path), look(this.#logName)]
-    const place = this.#placeOf(file, log, this.#isIndexHere())
+    // While all is in its place, the index is looked at every second: each look costs as much as a few rows.
+    const isQuick = !withIndex && file !== undefined && log?.id === this.#log
+    const place = this.#placeOf(file, log, isQuick || this.#isIndexHere())
     if (place !== 'here' || file === undefined) return place
     if (log !== undefined && log.size < this.#logSize && this.#isCut(log)) return 'log-gone'
     const before = this.#lastHere
@@ -78,17 +84,17 @@ export class OpenFiles {
       // Only a checkpoint after VACUUM makes the file smaller: a copy was written over it.
       return 'overwritten'
     }
-    if (file.changedAt !== before?.changedAt || (this.#logSize === 0n && log?.size !== 0n)) {
+    if (file.changedAt !== before?.changedAt || (this.#logSize === 0 && log?.size !== 0)) {
       this.#checkpoint = this.#lastCheckpoint()
     }
-    this.#logSize = log?.size ?? 0n
+    this.#logSize = log?.size ?? 0
     this.#lastHere = file
     return 'here'
   }
 
   /** Called every second: `check` compares with what it finds. */
   watch(): Place {
-    const place = this.check()
+    const place = this.check(true)
     if (place === 'here') this.#checkpoint = this.#lastCheckpoint()
     return place
   }
@@ -106,19 +112,19 @@ export class OpenFiles {
     }
     if (!isUnchanged) return 'yes'
     if (log.id === this.#log) return isThere(this.#indexName) ? 'yes' : 'no'
-    return log.size === 0n ? 'perhaps' : 'yes'
+    return log.size === 0 ? 'perhaps' : 'yes'
   }
 
   /** Returns whether nobody has stored anything in another log. */
   hasNoOtherLog(): boolean {
     const log = look(this.#logName)
-    return log === undefined || log.id === this.#log || log.size === 0n
+    return log === undefined || log.id === this.#log || log.size === 0
   }
 
   /** Returns whether the log is shorter than its index says: only a checkpoint may make it shorter. */
   #isCut({ size }: Seen): boolean {
     const { log } = this.#checkpoints.get() as Checkpoint
-    return log > 0 && size < BigInt(LOG_HEADER_BYTES + log * this.#frameBytes)
+    return log > 0 && size < LOG_HEADER_BYTES + log * this.#frameBytes
   }
 
   #isIndexHere(): boolean {
@@ -134,7 +140,7 @@ export class OpenFiles {
       return isWhole ? 'away' : 'another'
     }
     if (file.id !== this.#opened.id) return 'another'
-    if (file.names > 1n) return 'linked'
+    if (file.names > 1) return 'linked'
     return isLogHere && isIndexHere ? 'here' : 'log-gone'
   }
 
@@ -180,8 +186,11 @@ function isThere(...names: readonly string[]): boolean {
 
 function look(path: string): Seen | undefined {
   try {
-    const { dev, ino, nlink, size, mtimeNs } = statSync(path, { bigint: true })
-    return { id: `${dev}:${ino}`, names: nlink, size, changedAt: mtimeNs }
+    const file = statSync(path, { throwIfNoEntry: false })
+    // An inode beyond 2^53 is rounded, always to the same number.
+    return (
+      file && { id: `${file.dev}:${file.ino}`, names: file.nlink, size: file.size, changedAt: file.mtimeMs }
+    )
   } catch {
     return undefined
   }
@@ -204,7 +213,7 @@ function nameOf(database: SqliteDatabase): string {
 export function refuseOtherNames(path: string): void {
   const file = look(path)
   if (file === undefined) return
-  if (file.names > 1n) {
+  if (file.names > 1) {
     throw new FaultError({
       kind: 'configuration',
       message:
