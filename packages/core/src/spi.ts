@@ -72,6 +72,7 @@ export type {
   ProcessingPolicy,
 } from './inbox/inbox.ts'
 export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
+export { failedBefore } from './inbox/letter-age.ts'
 export {
   type CountedLetter,
   DEFAULT_GROUPS,

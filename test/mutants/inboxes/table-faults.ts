@@ -49,6 +49,24 @@ const clocks: Mutants = [
     },
   ),
   tableMutant(
+    'clock-letter',
+    { wrong: "stamps a dead letter by the process's clock", caughtBy: 'skew-letters-behind' },
+    class extends TableInbox {
+      protected override letterTime(): number {
+        return super.letterTime() + this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
+    'clock-retention',
+    { wrong: "tells the age of a dead letter by the process's clock", caughtBy: 'skew-letters-ahead' },
+    class extends TableInbox {
+      protected override letterNow(): number {
+        return super.letterNow() + this.aheadMs
+      }
+    },
+  ),
+  tableMutant(
     'clock-lease',
     { wrong: "ends a lease by the process's clock", caughtBy: 'skew-behind' },
     class extends TableInbox {

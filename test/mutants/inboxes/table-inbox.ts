@@ -150,6 +150,7 @@ export class TableInbox implements Inbox, TableClient {
     redriveMany: keys => this.redriveMany(keys),
     discardMany: keys => this.discardMany(keys),
     discardOlder: query => this.discardOlder(query),
+    now: () => this.letterNow(),
   }
 
   readonly erasure: Erasure = {
@@ -479,7 +480,7 @@ export class TableInbox implements Inbox, TableClient {
   }
 
   protected bury(row: TableRow, error: unknown): void {
-    const [failedAt, place] = [this.policy!.clock(), this.table.nextNumber()]
+    const [failedAt, place] = [this.letterTime(), this.table.nextNumber()]
     Object.assign(row, { state: 'dead', failedAt, place, reason: describeError(error) })
     this.table.counted.deadLettered += 1
   }
@@ -513,6 +514,16 @@ export class TableInbox implements Inbox, TableClient {
       for (const key of dead) this.table.rows.delete(key)
       return dead
     })
+  }
+
+  /** Stamps a letter. */
+  protected letterTime(): number {
+    return this.table.now()
+  }
+
+  /** The time to which the stamps of letters are compared. */
+  protected letterNow(): number {
+    return this.table.now()
   }
 
   protected async discardOlder({ failedBefore, limit }: OlderLetters): Promise<number> {

@@ -19,6 +19,21 @@ export interface RedisBackend {
 }
 const REDIS: Members = { execCommand: 3 }
 
+/** BullMQ's script that ends a job, its arguments, and where they begin behind its keys. */
+const FINISH = { command: 'moveToFinished', keys: 14, values: 9 }
+
+/** Where the arguments of a script have the time of a failure, and whether it fetches the next job; `undefined` if it records none. */
+export function failureOf(
+  command: string,
+  args: readonly unknown[],
+): { readonly timeAt: number; readonly fetchNextAt: number } | undefined {
+  if (command !== FINISH.command) return undefined
+  const target = args[FINISH.keys + 4]
+  const isKnown = args.length === FINISH.keys + FINISH.values && (target === 'failed' || target === 'completed')
+  if (!isKnown) throw changed('the backend for Redis', FINISH.command)
+  return target === 'failed' ? { timeAt: FINISH.keys + 1, fetchNextAt: FINISH.keys + 5 } : undefined
+}
+
 export interface PostgresBackend extends Pick<PostgresQueueBackend, 'waitForJob'> {
   /** Runs each of BullMQ's commands, which are files of SQL. */
   run(command: string, params: readonly unknown[]): Promise<unknown>

@@ -93,11 +93,10 @@ export interface QueueCounts
 /** Greatest age at which a handled job is replaced, unless all processes were stopped, or a clock is wrong. */
 export const MAX_AGE_MS = 60_000
 
-/** One round of pruning. Times are milliseconds since the epoch. */
+/** One round of pruning. */
 export interface Bite {
-  readonly now: number
-  /** Jobs that were handled before this are replaced by their ids. */
-  readonly handledBefore: number
+  /** Jobs that were handled longer ago than this, by the server's clock, are replaced by their ids. */
+  readonly wholeMs: number
   readonly limit: number
   /** `true` to prune even while another process does, because the server needs the memory now. */
   readonly isUrgent: boolean
@@ -159,7 +158,9 @@ export interface Engine {
   scan(): AsyncIterable<readonly string[]>
   /** Removes a job if it waits, in one step. */
   eraseWaiting(jobId: string): Promise<boolean>
-  /** Removes the oldest of the dead letters that failed before a time. Resolves to how many. */
+  /** Returns the server's time, in milliseconds since the epoch: it stamps the end of each dead letter. */
+  now(): Promise<number>
+  /** Removes the oldest of the dead letters that failed before a time of the server's clock. Resolves to how many. */
   discardOlder(failedBefore: number, limit: number): Promise<number>
   /** Forgets a handled event's id in one step. `false` if the id is not remembered as handled. */
   forget(jobId: string): Promise<boolean>

@@ -44,6 +44,7 @@ export function createDeadLetters(source: EngineSource): DeadLetterStore {
     discard: async key => (await ask('discard', engine => discardMany(engine, [key]))).length === 1,
     redriveMany: keys => ask('redriveMany', engine => redriveMany(engine, keys)),
     discardMany: keys => ask('discardMany', engine => discardMany(engine, keys)),
+    now: () => ask('now', engine => engine.now()),
     discardOlder: ({ failedBefore, limit }) =>
       ask('discardOlder', engine => engine.discardOlder(Math.floor(failedBefore), limit)),
   }

@@ -1,5 +1,5 @@
 import { changed, type PostgresBackend } from '../engine/bullmq-internals.ts'
-import { TAKE } from './statements.ts'
+import { BY_SERVER_CLOCK } from './statements.ts'
 
 /**
  * Limits the commands that a worker runs at a time, and leaves the pool's other connections to deliveries. Otherwise
@@ -25,17 +25,18 @@ export function leaveConnections(backend: Pick<PostgresBackend, 'run'>, most: nu
 }
 
 /**
- * Makes a new lock expire by the server's clock, as a renewed one does. BullMQ's own expires by the worker's clock: if
- * that is behind, another worker would find the lock expired and run the event beside the first.
+ * Makes a new lock expire by the server's clock, as a renewed one does, and stamps the ends of jobs by it. BullMQ uses the
+ * worker's: if that is behind, another worker would find the lock expired and run the event beside the first, or drop a
+ * dead letter that is seconds old.
  */
-export function lockByServerClock(backend: PostgresBackend): void {
+export function useServerClock(backend: PostgresBackend): void {
   const run = backend.run.bind(backend)
   backend.run = async (command, params) => {
-    const take = TAKE[command]
-    if (take === undefined) return run(command, params)
+    const own = BY_SERVER_CLOCK[command]
+    if (own === undefined) return run(command, params)
     // Its values would mean something else.
-    if (take.values !== params.length) throw changed('the backend for PostgreSQL', command)
-    return backend.query(take.text, params)
+    if (own.values !== params.length) throw changed('the backend for PostgreSQL', command)
+    return backend.query(own.text, params)
   }
 }
 

@@ -1,16 +1,19 @@
 import { type ActivityQuery, type ActivitySlot, type CountedSlot, MAX_SLOT_BYTES } from '@ackhook/core/spi'
 import type { ActivityBoard } from '../engine/event-board.ts'
+import { SERVER_NOW_MS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
 
 /**
- * Adds counts to those of their slots, and drops slots that are over. Every process locks the slots in the same order.
+ * Adds counts to those of their slots, and drops slots that are over, by the earlier of two clocks: that of the process,
+ * and the server's. One that is ahead drops no figures of others. Every process locks the slots in the same order.
  * $1 queue, $2 the slots as JSON, $3 the most bytes of a slot.
  */
 const ADD = `
 WITH dropped AS (
   DELETE FROM ackhook_activity AS slot
-  USING jsonb_to_recordset($2::jsonb) AS added("lengthMs" bigint, "keptSince" bigint)
-  WHERE queue = $1 AND length_ms = "lengthMs" AND started_at_ms < "keptSince"
+  USING jsonb_to_recordset($2::jsonb) AS added("lengthMs" bigint, "startedAt" bigint, "keptSince" bigint)
+  WHERE queue = $1 AND length_ms = "lengthMs"
+    AND started_at_ms < least("keptSince", ${SERVER_NOW_MS} - ("startedAt" - "keptSince"))
 )
 INSERT INTO ackhook_activity AS known (queue, length_ms, started_at_ms, counts)
 SELECT $1, "lengthMs", "startedAt", counts

@@ -9,7 +9,7 @@ import {
 import { readPause } from '../engine/queue-pause.ts'
 import { emptyBeforeStart } from './before-start.ts'
 import { PostgresActivity } from './postgres-activity.ts'
-import { FORGET_PAUSE, PAUSE_COLUMNS } from './statements.ts'
+import { FORGET_PAUSE, PAUSE_COLUMNS, SERVER_NOW_MS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
 
 /**
@@ -58,9 +58,14 @@ UPDATE job SET progress = $3::jsonb, attempts_made = $4 WHERE queue = $1 AND id 
 /** $1 queue, $2 id of the job. */
 const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
 
-/** $1 queue, $2 minute, $3 handled, $4 dead-lettered, $5 the last minute to drop, $6 received. */
+/**
+ * The minute is by the process's clock. One that is ahead drops no minutes of others. $1 queue, $2 minute, $3 handled,
+ * $4 dead-lettered, $5 how long to keep them, $6 received.
+ */
 const COUNT = `
-WITH dropped AS (DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= $5)
+WITH dropped AS (
+  DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= least($2, ${SERVER_NOW_MS}) - $5::bigint
+)
 INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered, received)
 VALUES ($1, $2, $3, $4, $6)
 ON CONFLICT (queue, started_at_ms) DO UPDATE
@@ -111,7 +116,7 @@ export class PostgresBoard implements EventBoard {
   }
 
   async count({ startedAt, received, handled, deadLettered }: Required<MinuteCount>): Promise<void> {
-    const values = [this.#queue, startedAt, handled, deadLettered, startedAt - KEEP_MINUTES_MS, received]
+    const values = [this.#queue, startedAt, handled, deadLettered, KEEP_MINUTES_MS, received]
     await this.#queries.query(COUNT, values)
   }
 

@@ -30,7 +30,7 @@ import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { workerOptionsOf } from '../engine/lease-limits.ts'
 import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
-import { leaveConnections, lockByServerClock, retryDeadlocks, retryingDeadlocks } from './backend-patches.ts'
+import { leaveConnections, retryDeadlocks, retryingDeadlocks, useServerClock } from './backend-patches.ts'
 import { emptyBeforeStart } from './before-start.ts'
 import { BOARD_IS_MISSING, CREATE_BOARD } from './board-tables.ts'
 import { HeardClients, PoolListeners, StuckConnects, watchListener } from './connections.ts'
@@ -56,6 +56,7 @@ import {
   HAS_JOBS,
   LOOK_UP,
   NAME_JOBS,
+  NOW,
   PAUSE,
   READ_COUNTS,
   READ_PAUSE,
@@ -296,6 +297,11 @@ class PostgresEngine implements QueueEngine {
     return Number(rows[0]?.['n']) === 1
   }
 
+  async now(): Promise<number> {
+    const { rows } = await this.#queries.query<{ readonly now: string }>(NOW)
+    return Number(rows[0]!.now)
+  }
+
   async discardOlder(failedBefore: number, limit: number): Promise<number> {
     const { rows } = await this.#queries.query(DISCARD_OLDER, [this.name, failedBefore, limit])
     return Number(rows[0]?.['n'])
@@ -335,7 +341,7 @@ class PostgresEngine implements QueueEngine {
   }
 
   async nameJobs(names: ReadonlyMap<string, string>): Promise<void> {
-    const values = [this.name, [...names.keys()], [...names.values()], Date.now() + NAMED_MS]
+    const values = [this.name, [...names.keys()], [...names.values()], NAMED_MS]
     await this.#queries.query(NAME_JOBS, values)
   }
 
@@ -344,9 +350,9 @@ class PostgresEngine implements QueueEngine {
     return rows[0]?.id
   }
 
-  async prune({ now, handledBefore, limit }: Bite): Promise<boolean> {
+  async prune({ wholeMs, limit }: Bite): Promise<boolean> {
     const counts = [
-      await this.#slowQueries.query(REPLACE_HANDLED, [this.name, handledBefore, limit, now, MAX_AGE_MS]),
+      await this.#slowQueries.query(REPLACE_HANDLED, [this.name, wholeMs, limit, MAX_AGE_MS]),
       await this.#slowQueries.query(FORGET_EXPIRED, [this.name, limit]),
     ]
     return counts.some(({ rows }) => Number(rows[0]?.['n']) === limit)
@@ -372,7 +378,7 @@ class PostgresEngine implements QueueEngine {
     // BullMQ's own hour relies on the connection that listens for new jobs, which may have failed silently.
     limitBlocking(backend, limits.blockMs / 1000)
     const internals = postgresBackend(backend)
-    lockByServerClock(internals)
+    useServerClock(internals)
     leaveConnections(internals, Math.max(1, sizeOf(this.#pool) - KEPT_CONNECTIONS))
     useTypes(internals, this.#pool, limits.silenceMs)
     retryDeadlocks(internals)

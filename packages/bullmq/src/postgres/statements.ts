@@ -46,23 +46,24 @@ INSERT INTO meta (queue, field, value) VALUES ($1, '${PAUSE_FIELD}', $2) ON CONF
 export const FORGET_PAUSE: string = `DELETE FROM meta WHERE queue = $1 AND field = '${PAUSE_FIELD}'`
 
 const SERVER_NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+/** The same within a statement, so that it can be compared with an index. */
+export const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 
 /**
  * Replaces handled jobs by their ids, unless another statement holds them. One process at a time; the others do
- * nothing. The age of a job is by the clocks of two workers, so a wrong one must not end its retention. $1 queue,
- * $2 handled before, $3 limit, $4 now, $5 the greatest age. Returns the number of jobs.
+ * nothing. $1 queue, $2 how long ago they were handled, $3 limit, $4 the greatest age. Returns the number of jobs.
  */
 export const REPLACE_HANDLED: string = `
 WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtext('ackhook:prune'), hashtext($1)) AS mine
 ), handled AS (
   SELECT queue, id FROM job
-  WHERE queue = $1 AND state = 'completed' AND finished_at_ms <= $2 AND data ? 'token' AND (SELECT mine FROM turn)
+  WHERE queue = $1 AND state = 'completed' AND finished_at_ms <= ${SERVER_NOW_MS} - $2 AND data ? 'token' AND (SELECT mine FROM turn)
   ORDER BY finished_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED
 ), removed AS (
   DELETE FROM job USING handled WHERE job.queue = handled.queue AND job.id = handled.id
   RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, finished_at_ms,
-    round((data->>'retentionMs')::numeric)::bigint - greatest(0, least($4 - finished_at_ms, $5)) AS left_ms
+    round((data->>'retentionMs')::numeric)::bigint - greatest(0, least(${SERVER_NOW_MS} - finished_at_ms, $4)) AS left_ms
 ), remembered AS (
   INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms, handled_at_ms)
   SELECT queue, id, token, fingerprint, ${SERVER_NOW} + left_ms, finished_at_ms FROM removed WHERE left_ms > 0
@@ -184,6 +185,8 @@ WITH ordered AS MATERIALIZED (
 )
 SELECT count(*) AS n FROM removed WHERE n = 1`
 
+export const NOW: string = `SELECT ${SERVER_NOW_MS} AS now`
+
 /** Discards the oldest dead letters that failed before a time. $1 queue, $2 time, $3 limit. */
 export const DISCARD_OLDER = `
 WITH dead AS MATERIALIZED (
@@ -194,28 +197,39 @@ WITH dead AS MATERIALIZED (
 )
 SELECT count(*) AS n FROM removed WHERE n = 1`
 
-const SERVER_NOW_MS = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
-
 /**
- * BullMQ's commands that take a job, by name, with BullMQ's own values. BullMQ calculates the end of the lock from the
- * worker's time, so the length is corrected by the difference of the server's clock. Retries and rate limits use the
- * worker's time.
+ * BullMQ's commands that take or end a job, by name, with BullMQ's own values. BullMQ calculates the end of the lock from the
+ * worker's time, so the length is corrected by the difference of the server's clock. The time at which a job ended is the
+ * server's: what is deleted by its age is. Retries and rate limits use the worker's time.
  */
-export const TAKE: Readonly<Record<string, { readonly text: string; readonly values: number }>> = {
+export const BY_SERVER_CLOCK: Readonly<Record<string, { readonly text: string; readonly values: number }>> = {
   move_to_active: {
     text: `SELECT * FROM move_to_active($1, $2, ${lockMs('$3', '$4')}, $4, $5, $6, $7)`,
     values: 7,
   },
   move_to_completed_fetch: {
     text: `SELECT * FROM move_to_completed_fetch(
-      $1, $2, $3, $4::jsonb, $5, $6, $7, $8, ${lockMs('$9', '$10')}, $10, $11, $12, $13)`,
+      $1, $2, $3, $4::jsonb, ${endedAt('$5')}, $6, $7, $8, ${lockMs('$9', '$10')}, $10, $11, $12, $13)`,
     values: 13,
+  },
+  move_to_completed: {
+    text: `SELECT move_to_completed($1, $2, $3, $4::jsonb, ${endedAt('$5')}, $6, $7, $8) AS finished_on`,
+    values: 8,
   },
   move_to_failed_fetch: {
     text: `SELECT * FROM move_to_failed_fetch(
-      $1, $2, $3, $4, $5::jsonb, $6, $7, $8, $9, ${lockMs('$10', '$11')}, $11, $12, $13, $14)`,
+      $1, $2, $3, $4, $5::jsonb, ${endedAt('$6')}, $7, $8, $9, ${lockMs('$10', '$11')}, $11, $12, $13, $14)`,
     values: 14,
   },
+  move_to_failed: {
+    text: `SELECT move_to_failed($1, $2, $3, $4, $5::jsonb, ${endedAt('$6')}, $7, $8, $9) AS finished_on`,
+    values: 9,
+  },
+}
+
+/** The server's time. Names the worker's too, since a statement must use each of its values. */
+function endedAt(byWorker: string): string {
+  return `coalesce(${SERVER_NOW_MS}, ${byWorker}::bigint)`
 }
 
 function lockMs(ms: string, now: string): string {
@@ -314,11 +328,11 @@ SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembere
 
 /**
  * Stores names among the remembered ids, with a prefix that no id has; both are pruned together. $1 queue, $2 keys,
- * $3 ids of jobs, $4 expiry.
+ * $3 ids of jobs, $4 how long to keep them.
  */
-export const NAME_JOBS = `
+export const NAME_JOBS: string = `
 INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
-SELECT $1, 'unreadable:' || key, job_id, 0, $4 FROM unnest($2::text[], $3::text[]) AS names (key, job_id)
+SELECT $1, 'unreadable:' || key, job_id, 0, ${SERVER_NOW} + $4::bigint FROM unnest($2::text[], $3::text[]) AS names (key, job_id)
 ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, forget_at_ms = EXCLUDED.forget_at_ms`
 
 /** $1 queue, $2 key. */

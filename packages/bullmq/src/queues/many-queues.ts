@@ -149,6 +149,10 @@ export class ManyQueues implements Engine {
     return this.#any(queue => queue.eraseWaiting(jobId))
   }
 
+  now(): Promise<number> {
+    return this.#first.now()
+  }
+
   async discardOlder(failedBefore: number, limit: number): Promise<number> {
     const counts = await this.#all(queue => queue.discardOlder(failedBefore, limit))
     return counts.reduce((sum, count) => sum + count, 0)

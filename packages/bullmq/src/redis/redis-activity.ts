@@ -7,29 +7,32 @@ import {
 } from '@ackhook/core/spi'
 import type { RedisConnectionClient } from 'bullmq'
 import type { ActivityBoard } from '../engine/event-board.ts'
+import { NOW } from './scripts.ts'
 
 /**
- * Adds counts to those of their slots, and drops slots that are over when a new one begins.
+ * Adds counts to those of their slots, and drops slots that are over when a new one begins, by the earlier of two clocks:
+ * that of the process, and the server's. One that is ahead drops no figures of others.
  *
  * KEYS: the slots, by length and start. ARGV: how long to keep them without a change, the most bytes of a slot, then of
  * each slot its length, its start, the start of the oldest one to keep, and its counts as JSON.
  */
-const ADD = `
+const ADD = `${NOW}
 for i = 3, #ARGV, 4 do
-  local length, kept, text = ARGV[i], tonumber(ARGV[i + 2]), ARGV[i + 3]
-  local field = length .. ':' .. ARGV[i + 1]
+  local length, startedAt, added = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+  local kept = math.min(ARGV[i + 2], now - (startedAt - ARGV[i + 2]))
+  local field = length .. ':' .. startedAt
   local known = redis.call('HGET', KEYS[1], field)
   if known then
     local sums = cjson.decode(known)
-    for name, value in pairs(cjson.decode(text)) do sums[name] = (sums[name] or 0) + value end
-    text = cjson.encode(sums)
+    for name, value in pairs(cjson.decode(added)) do sums[name] = (sums[name] or 0) + value end
+    added = cjson.encode(sums)
   else
     for _, other in ipairs(redis.call('HKEYS', KEYS[1])) do
-      local otherLength, startedAt = other:match('^(%d+):(%d+)$')
-      if otherLength == length and tonumber(startedAt) < kept then redis.call('HDEL', KEYS[1], other) end
+      local otherLength, begun = other:match('^(%d+):(%d+)$')
+      if otherLength == length and tonumber(begun) < kept then redis.call('HDEL', KEYS[1], other) end
     end
   end
-  if #text <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], field, text) end
+  if #added <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], field, added) end
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 `

@@ -9,13 +9,8 @@ import {
 } from '../engine/event-board.ts'
 import { PAUSE_FIELD, readPause } from '../engine/queue-pause.ts'
 import { RedisActivity } from './redis-activity.ts'
+import { NOW } from './scripts.ts'
 
-/** Redis' own clock, in milliseconds. */
-const NOW = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function text(number) return string.format('%.0f', number) end
-`
 /** Expiry of the list if no process renews it, as after the last process of a service. */
 const KEEP_POSTPONED_MS = 3_600_000
 /** Overdue jobs that one publication checks. */
@@ -86,10 +81,13 @@ redis.call('ZREM', KEYS[1], ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'progress', ARGV[2], 'atm', ARGV[3]) end
 `
 
-/** KEYS: the counts. ARGV: the minute, handled, dead-lettered, how long to keep them, received. */
-const COUNT = `
+/**
+ * The minute is by the process's clock. One that is ahead drops no minutes of others. KEYS: the counts. ARGV: the minute,
+ * handled, dead-lettered, how long to keep them, received.
+ */
+const COUNT = `${NOW}
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if tonumber(field:match('^%d+')) <= ARGV[1] - ARGV[4] then redis.call('HDEL', KEYS[1], field) end
+  if tonumber(field:match('^%d+')) <= math.min(ARGV[1], now) - ARGV[4] then redis.call('HDEL', KEYS[1], field) end
 end
 redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':handled', ARGV[2])
 redis.call('HINCRBY', KEYS[1], ARGV[1] .. ':dead', ARGV[3])

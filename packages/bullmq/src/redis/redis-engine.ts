@@ -40,6 +40,7 @@ import {
   MARK,
   PAUSE,
   PRUNE,
+  READ_CLOCK,
   READ_COUNTS,
   RECORD_BEGIN,
   RELOCK,
@@ -47,6 +48,7 @@ import {
   REQUEUE,
   RESET_CRASH_COUNT,
 } from './scripts.ts'
+import { stampFailures } from './stamp-failures.ts'
 
 /** Bytes of data in one round of pruning, so that large bodies do not make it slow. */
 const MAX_BITE_BYTES = 4_000_000
@@ -259,6 +261,10 @@ class RedisEngine implements QueueEngine {
     return Number(await this.#client['eval'](ERASE, keys.length, ...keys, jobId)) === 1
   }
 
+  async now(): Promise<number> {
+    return Number(await this.#client['eval'](READ_CLOCK, 1, this.#key('meta')))
+  }
+
   async discardOlder(failedBefore: number, limit: number): Promise<number> {
     const keys = ['failed', 'events'].map(name => this.#key(name))
     return Number(await this.#client['eval'](DISCARD_OLDER, 2, ...keys, this.#key(''), failedBefore, limit))
@@ -300,9 +306,9 @@ class RedisEngine implements QueueEngine {
     return (await this.#client['get'](this.#key(NAME + key))) ?? undefined
   }
 
-  async prune({ now, handledBefore, limit, isUrgent }: Bite): Promise<boolean> {
+  async prune({ wholeMs, limit, isUrgent }: Bite): Promise<boolean> {
     const keys = [this.#key('completed'), this.#key('ackhook-pruning')]
-    const args = [this.#key(''), handledBefore, now, limit, MAX_BITE_BYTES, this.#id, Number(isUrgent)]
+    const args = [this.#key(''), wholeMs, limit, MAX_BITE_BYTES, this.#id, Number(isUrgent)]
     return Number(await this.#client['eval'](PRUNE, 2, ...keys, ...args)) === limit
   }
 
@@ -321,6 +327,9 @@ class RedisEngine implements QueueEngine {
     checkLoop(worker)
     limitBlocking(backend, limits.blockMs / 1000)
     parsableJobs(redisBackend(backend))
+    stampFailures(redisBackend(backend), async () =>
+      Number(await connection['eval'](READ_CLOCK, 1, this.#key('meta'))),
+    )
     reportTakes(worker, backend, onTake)
     const close = worker.close.bind(worker)
     worker.on('error', error => {

@@ -1,6 +1,16 @@
 import { MAX_AGE_MS } from '../engine/engine.ts'
 import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
+/** Redis' own clock, in milliseconds. */
+export const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function text(number) return string.format('%.0f', number) end
+`
+
+/** KEYS: any of the queue, whose server is asked. */
+export const READ_CLOCK: string = `${NOW} return text(now)`
+
 /**
  * Reads the fields that outlive a job's body from the beginning of its data. An edit in a dashboard may have moved
  * them, and another producer's job lacks them.
@@ -51,16 +61,21 @@ return { at, redis.call('PTTL', KEYS[1]) }
  * A round also ends after a number of bytes, because Redis serves no other client meanwhile. A process that replaced
  * jobs has the next turn for two seconds: rounds of several processes would add up.
  *
- * KEYS: the handled jobs, the process that has the turn. ARGV: the prefix of the queue's keys, the time until which they were
- * handled, the time now, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns the number of
- * jobs.
+ * The time at which a job was handled is by its worker's clock. One from a clock that is ahead would keep its body
+ * until then, so what was handled in the future counts as old.
+ *
+ * KEYS: the handled jobs, the process that has the turn. ARGV: the prefix of the queue's keys, how long ago they were
+ * handled, the number of jobs and of bytes, the process, and 1 to ignore the turn. Returns the number of jobs.
  */
-export const PRUNE: string = `${HEAD_OF}
-local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+export const PRUNE: string = `${HEAD_OF}${NOW}
+local handled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now - ARGV[2]), 'WITHSCORES', 'LIMIT', 0, ARGV[3])
+if #handled == 0 then
+  handled = redis.call('ZRANGEBYSCORE', KEYS[1], text(now + ${MAX_AGE_MS}), '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[3])
+end
 if #handled == 0 then return 0 end
 local turn = redis.call('GET', KEYS[2])
-if turn and turn ~= ARGV[6] and ARGV[7] ~= '1' then return 0 end
-local bytes, removed = tonumber(ARGV[5]), 0
+if turn and turn ~= ARGV[5] and ARGV[6] ~= '1' then return 0 end
+local bytes, removed = tonumber(ARGV[4]), 0
 for i = 1, #handled, 2 do
   local id = handled[i]
   local key = ARGV[1] .. id
@@ -72,8 +87,8 @@ for i = 1, #handled, 2 do
   end
   if token then
     redis.call('DEL', key, key .. ':logs')
-    -- The age is by the clocks of two workers: a wrong one must not end a retention.
-    local age = math.max(0, math.min(ARGV[3] - handled[i + 1], ${MAX_AGE_MS}))
+    -- The age is by two clocks: a wrong one must not end a retention.
+    local age = math.max(0, math.min(now - handled[i + 1], ${MAX_AGE_MS}))
     local left = math.floor(retention - age)
     if left > 0 then
       redis.call('HSET', key, 'token', token, 'fingerprint', fingerprint, 'at', handled[i + 1])
@@ -85,8 +100,8 @@ end
 -- Jobs of another producer stay.
 if removed == 0 then return 0 end
 -- After a removal even a Redis without free memory allows this.
-redis.pcall('SET', KEYS[2], ARGV[6], 'PX', 2000)
-return bytes < 0 and tonumber(ARGV[4]) or #handled / 2
+redis.pcall('SET', KEYS[2], ARGV[5], 'PX', 2000)
+return bytes < 0 and tonumber(ARGV[3]) or #handled / 2
 `
 
 /** Ends a series of crashes: removes the last member of the progress that `formatProgress` writes. */

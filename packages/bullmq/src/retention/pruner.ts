@@ -72,12 +72,11 @@ export class Pruner {
 
   async #bite(): Promise<void> {
     const startedAt = performance.now()
-    const now = Date.now()
     const isUrgent = this.#isUrgent
     let hasMore = false
     try {
-      const handledBefore = isUrgent ? now : now - this.#wholeMs
-      hasMore = await this.#engine.prune({ now, handledBefore, limit: BITE, isUrgent })
+      const wholeMs = isUrgent ? 0 : this.#wholeMs
+      hasMore = await this.#engine.prune({ wholeMs, limit: BITE, isUrgent })
     } catch (error) {
       this.#onError(error as Error)
     }

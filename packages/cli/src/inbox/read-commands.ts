@@ -47,7 +47,7 @@ type Listed = Omit<DeadLetter, 'body'>
 /** Reads up to `limit` letters without keeping their bodies, of which one page may hold 4 MiB. */
 async function readLetters(flags: ListFlags, inbox: Inbox): Promise<readonly Listed[]> {
   const { limit, order, after: start } = flags
-  const filter = { ...flags, failedBy: failedByOf(flags) }
+  const filter = { ...flags, failedBy: await failedByOf(flags, inbox) }
   const letters: Listed[] = []
   for (let after = start; letters.length < limit; ) {
     // The number of letters to read is unknown if a filter drops some of them.

@@ -70,10 +70,14 @@ function changeLettersOf(
     const targets = (failedBy: number | undefined): AsyncIterable<readonly Found[]> =>
       isBulk ? matching(flags, failedBy, inbox) : named(ids, flags, inbox)
     if (flags.dryRun)
-      return countOnly(targets(failedByOf(flags)), `would be ${PAST[action]}`, { flags, parts, inbox })
+      return countOnly(targets(await failedByOf(flags, inbox)), `would be ${PAST[action]}`, {
+        flags,
+        parts,
+        inbox,
+      })
     // Asks before it reads the letters. Those that fail while the question waits stay as they are.
     const [total, newestAt] = isBulk ? await extentOf(inbox) : [ids.length]
-    const failedBy = failedByOf(flags) ?? newestAt
+    const failedBy = (await failedByOf(flags, inbox)) ?? newestAt
     const isAsked = total > 0 && (isBulk || action === 'discard')
     if (isAsked && !(await confirmed(question(targetsOf(total, isBulk, flags)), flags, parts.terminal)))
       return EXIT.failed

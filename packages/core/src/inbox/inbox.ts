@@ -231,7 +231,7 @@ export interface DeadLetter {
   readonly body: Uint8Array
   /** Time of acceptance, in milliseconds since the epoch. */
   readonly receivedAt: number
-  /** Time of the last failed attempt, in milliseconds since the epoch. */
+  /** Time of the last failed attempt, in milliseconds since the epoch, by the clock of `deadLetters.now` if there is one. */
   readonly failedAt: number
   readonly attempts: number
   /** `name: message` of the last error. */
@@ -328,14 +328,19 @@ export interface DeadLetterStore {
   /**
    * Discards some of the letters that failed before a time, the oldest first, in one step: a letter that has been redriven
    * and failed again meanwhile stays. Returns how many; fewer than `limit` if no more are left. If absent, the option
-   * `deadLetterRetention` is refused. An inbox that has it calls `dropOldLetters` in `start`.
+   * `deadLetterRetention` is refused. An inbox that has it also has `now`, and calls `dropOldLetters` in `start`.
    */
   discardOlder?(query: OlderLetters): MaybePromise<number>
+  /**
+   * Returns the time by the clock that stamps `failedAt`: the store's own, never that of a process. A letter's age is the
+   * difference of the two. `undefined` while that clock is in doubt: nothing is then deleted by its age.
+   */
+  now?(): MaybePromise<number | undefined>
 }
 
 /** Letters for `deadLetters.discardOlder`. */
 export interface OlderLetters {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, by the clock of `deadLetters.now`. */
   readonly failedBefore: number
   readonly limit: number
 }

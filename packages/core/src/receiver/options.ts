@@ -264,7 +264,8 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
 function letterRetentionOf(retention: Duration | false, inbox: Inbox): number | undefined {
   if (retention === false) return undefined
   const option = 'deadLetterRetention'
-  if (inbox.deadLetters.discardOlder === undefined)
+  const { discardOlder, now } = inbox.deadLetters
+  if (discardOlder === undefined || now === undefined)
     throw new ConfigurationError(option, inbox.cannotDiscardOlder ?? NO_RETENTION)
   return durationMs(retention, { option, minMs: 60 * MINUTE_MS, maxMs: 10 * YEAR_MS })
 }

@@ -7,17 +7,19 @@ export async function readOverview(
   { inbox, activity, redact, bodies, traceUrl, emulatorUrl }: ResolvedDashboard,
   role: Role,
 ): Promise<Overview> {
-  const [{ waitingError: error, ...stats }, throughput, processes] = await Promise.all([
+  const [{ waitingError: error, ...stats }, throughput, processes, now] = await Promise.all([
     inbox.stats(),
     minutesOf(inbox),
     processesOf(inbox),
+    // The page calculates the age of letters from it.
+    inbox.deadLetters.now?.(),
   ])
   // The event of this error is unknown.
   const waitingError =
     error === undefined ? undefined : shorten(redact(error, { id: '', type: '', namespace: '' }), MAX_REASON)
   const { states = [], filters = [] } = inbox.browse === undefined ? {} : (inbox.browsing ?? {})
   return {
-    now: Date.now(),
+    now: now ?? Date.now(),
     role,
     stats: { ...stats, ...(waitingError !== undefined && { waitingError }) },
     ...(throughput !== undefined && { throughput }),

@@ -1,11 +1,12 @@
 import type { Attempt } from '@ackhook/core/spi'
 import { expectEqual, expectThat, pause } from '../../lib/expect.ts'
 import { until } from '../../lib/until.ts'
-import { COMPLETED, inboxCase, retryIn } from '../harness.ts'
+import { COMPLETED, DEAD, inboxCase, retryIn } from '../harness.ts'
 import { makeDelivery } from '../make-delivery.ts'
 import type { InboxCase } from '../target.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 /** Longer than a tested inbox's polling interval. */
 const POLLED_MS = 700
 
@@ -61,7 +62,38 @@ export const clockCases: readonly InboxCase[] = [
   retryCase('skew-retry-behind', -HOUR_MS),
   retentionCase('skew-retention-ahead', HOUR_MS),
   retentionCase('skew-retention-behind', -HOUR_MS),
+  letterCase('skew-letters-ahead', 31 * DAY_MS),
+  letterCase('skew-letters-behind', -31 * DAY_MS),
 ]
+
+/** Longer than `dropOldLetters` waits before its first look. */
+const LOOKED_MS = 2500
+
+function letterCase(id: string, aheadMs: number): InboxCase {
+  return inboxCase(
+    id,
+    `no dead letter is dropped before its retention if the clock of a process is 31 days ${aheadMs > 0 ? 'ahead' : 'behind'}`,
+    async ({ start, startSkewed }) => {
+      const options = { decide: () => DEAD, deadLetterRetentionMs: 30 * DAY_MS }
+      const right = await start(options)
+      await right.accept(makeDelivery())
+      await until(async () => (await right.inbox.stats()).dead === 1, 'the event is a dead letter')
+      await right.inbox.close(1000)
+      const skewed = await startSkewed(aheadMs, options)
+      await skewed.accept(makeDelivery())
+      await until(async () => (await skewed.inbox.stats()).dead > 0, 'an event dies in the other process')
+      const next = await start({ ...options, concurrency: 0 })
+      await pause(LOOKED_MS)
+      expectEqual((await next.inbox.stats()).dead, 2, 'dead letters')
+      const dropped = [...skewed.observed, ...next.observed].filter(({ kind }) => kind === 'dropped')
+      expectEqual(dropped, [], 'the observations')
+      const now = (await next.inbox.deadLetters.now?.()) ?? Number.NaN
+      for (const { failedAt } of await next.inbox.deadLetters.list())
+        expectThat(Math.abs(now - failedAt) < HOUR_MS, `a letter failed ${now - failedAt} ms ago`)
+    },
+    ['skew', 'shared', 'drops'],
+  )
+}
 
 function retryCase(id: string, aheadMs: number): InboxCase {
   return inboxCase(

@@ -18,6 +18,8 @@ export const retentionCases: readonly InboxCase[] = [
       for (let i = 0; i < 4; i++) letters.push(await die(harness))
       const { deadLetters } = harness.inbox
       const failedBefore = letters[3]!.failedAt
+      const now = (await deadLetters.now?.()) ?? Number.NaN
+      expectThat(now >= failedBefore, `now is ${now}, before the last letter failed at ${failedBefore}`)
       expectEqual(await deadLetters.discardOlder?.({ failedBefore, limit: 2 }), 2, 'letters within the limit')
       expectEqual(await idsOf(harness), letters.slice(2).map(idOf), 'the letters left')
       expectEqual(await deadLetters.discardOlder?.({ failedBefore, limit: 2 }), 1, 'letters of that age')

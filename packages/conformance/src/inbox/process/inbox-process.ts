@@ -92,6 +92,7 @@ class ServedInbox {
     this.#run = run
     this.#policy = policy
     const { acknowledge, concurrency, capacity, handlerTimeoutMs, retry, retentionMs, serialize } = policy
+    const { deadLetterRetentionMs } = policy
     const published = policy.handlers?.published
     await this.#call('start', {
       acknowledge,
@@ -101,6 +102,7 @@ class ServedInbox {
       retry,
       retentionMs,
       serialize,
+      deadLetterRetentionMs,
       published,
     })
   }

@@ -13,7 +13,7 @@ function setUp(failedAt: number[]) {
   const queries: OlderLetters[] = []
   const observed: Observation[] = []
   const logged: string[] = []
-  const state = { now: 0, isDown: false }
+  const state: { now: number | undefined; isDown: boolean } = { now: 0, isDown: false }
   const discardOlder = async (query: OlderLetters) => {
     if (state.isDown) throw new Error('away')
     queries.push(query)
@@ -21,9 +21,9 @@ function setUp(failedAt: number[]) {
     failedAt.splice(0, old.length)
     return old.length
   }
-  const stop = dropOldLetters({ discardOlder } as never, {
+  const now = async () => state.now
+  const stop = dropOldLetters({ discardOlder, now } as never, {
     deadLetterRetentionMs: 30 * DAY_MS,
-    clock: () => state.now,
     observe: observation => void observed.push(observation),
     logger: { info() {}, error() {}, warn: (_: object, text: string) => void logged.push(text) },
   })
@@ -33,14 +33,14 @@ function setUp(failedAt: number[]) {
 describe('dropOldLetters', () => {
   it('asks nothing without a retention', async () => {
     const discardOlder = vi.fn()
-    const policy = { clock: Date.now, observe() {}, logger: { info() {}, warn() {}, error() {} } }
+    const policy = { observe() {}, logger: { info() {}, warn() {}, error() {} } }
     const stop = dropOldLetters({ discardOlder } as never, policy)
     await vi.advanceTimersByTimeAsync(DAY_MS)
     expect(discardOlder).not.toHaveBeenCalled()
     stop()
   })
 
-  it('drops letters by the clock of the receiver, and tells each pass once', async () => {
+  it('drops letters by the clock of their store, and tells each pass once', async () => {
     const { failedAt, observed, logged, state, stop } = setUp([0, 1, 2 * DAY_MS])
     state.now = 30 * DAY_MS
     await vi.advanceTimersByTimeAsync(2000)
@@ -65,6 +65,36 @@ describe('dropOldLetters', () => {
     expect(queries.map(({ limit }) => limit)).toEqual([100, 100, 100])
     expect(observed).toEqual([{ kind: 'dropped', cause: 'retention', dead: 250, waiting: 0 }])
     stop()
+  })
+
+  it('drops nothing while the store is in doubt about the time', async () => {
+    const { failedAt, state, stop } = setUp([0])
+    state.now = undefined
+    await vi.advanceTimersByTimeAsync(DAY_MS)
+    expect(failedAt).toEqual([0])
+    state.now = 31 * DAY_MS
+    await vi.advanceTimersByTimeAsync(DAY_MS)
+    expect(failedAt).toEqual([])
+    stop()
+  })
+
+  it('tells a long pass each minute, while it lasts', async () => {
+    const observed: Observation[] = []
+    let discarded = 0
+    const discardOlder = async ({ limit }: OlderLetters) => {
+      discarded += limit
+      return limit
+    }
+    const stop = dropOldLetters({ discardOlder, now: () => 0 } as never, {
+      deadLetterRetentionMs: DAY_MS,
+      observe: observation => void observed.push(observation),
+      logger: { info() {}, error() {}, warn() {} },
+    })
+    await vi.advanceTimersByTimeAsync(90_000)
+    expect(observed).toMatchObject([{ kind: 'dropped', cause: 'retention' }])
+    expect(Object(observed[0]).dead).toBeGreaterThan(discarded / 2)
+    stop()
+    expect(observed.reduce((sum, one) => sum + Number(Object(one).dead), 0)).toBe(discarded)
   })
 
   it('observes a failure, and goes on', async () => {

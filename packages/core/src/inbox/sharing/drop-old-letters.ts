@@ -1,5 +1,6 @@
 import { formatMs } from '../../lib/duration.ts'
 import { letProcessEnd } from '../../lib/let-process-end.ts'
+import { failedBefore } from '../letter-age.ts'
 import type { DeadLetterStore, ProcessingPolicy } from '../inbox.ts'
 
 /** Letters dropped in one step, for which deliveries wait. */
@@ -11,9 +12,11 @@ const MIN_PAUSE_MS = 50
 const PASSES = 100
 const MIN_REST_MS = 1000
 const MAX_REST_MS = 3_600_000
+/** A long pass is told while it lasts: if it is a mistake, somebody can still stop it. */
+const TELL_EVERY_MS = 60_000
 
 /** What dropping old dead letters needs of the policy. */
-export type DropPolicy = Pick<ProcessingPolicy, 'deadLetterRetentionMs' | 'clock' | 'observe' | 'logger'>
+export type DropPolicy = Pick<ProcessingPolicy, 'deadLetterRetentionMs' | 'observe' | 'logger'>
 
 /**
  * Drops the dead letters whose retention is over, from now until the returned function is called. Every process of an inbox
@@ -33,8 +36,10 @@ class Dropping {
   readonly #retentionMs: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
-  /** Letters dropped in this pass. */
+  /** Letters dropped in this pass that have not been told. */
   #dropped = 0
+  /** Monotonic milliseconds at which they were last told. */
+  #toldAt = 0
 
   constructor(letters: DeadLetterStore, policy: DropPolicy, retentionMs: number) {
     this.#letters = letters
@@ -59,25 +64,28 @@ class Dropping {
     const startedAt = performance.now()
     let count = 0
     try {
-      const failedBefore = Math.floor(this.#policy.clock() - this.#retentionMs)
-      count = (await this.#letters.discardOlder?.({ failedBefore, limit: AT_ONCE })) ?? 0
+      const before = await failedBefore(this.#letters, this.#retentionMs)
+      if (before !== undefined && !this.#isStopped)
+        count = (await this.#letters.discardOlder?.({ failedBefore: before, limit: AT_ONCE })) ?? 0
     } catch (error) {
       // Calls that are pending when the inbox closes fail.
       if (!this.#isStopped) this.#policy.observe({ kind: 'store_down', operation: 'retention', error })
     }
+    if (this.#dropped === 0) this.#toldAt = startedAt
     this.#dropped += count
-    if (this.#isStopped) return this.#tell()
+    if (this.#isStopped || performance.now() - this.#toldAt >= TELL_EVERY_MS) this.#tell()
     if (count >= AT_ONCE)
       return this.waitFor(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startedAt)))
     this.#tell()
     this.waitFor(Math.max(MIN_REST_MS, Math.min(MAX_REST_MS, this.#retentionMs / PASSES)))
   }
 
-  /** Once for each pass: of many letters, a line each would hide the rest of the log. */
+  /** Once for each pass, and each minute of a long one: a line for each letter would hide the rest of the log. */
   #tell(): void {
     const dropped = this.#dropped
     if (dropped === 0) return
     this.#dropped = 0
+    this.#toldAt = performance.now()
     const { observe, logger } = this.#policy
     observe({ kind: 'dropped', cause: 'retention', dead: dropped, waiting: 0 })
     logger.warn(
