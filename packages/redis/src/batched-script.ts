@@ -11,7 +11,7 @@ import {
 import { isConnectionError, isRefused } from './is-connection-error.ts'
 import type { Connection, Links } from './links.ts'
 import type { RedisClient } from './redis-client.ts'
-import { type Reply, runScript, type Script, toReply } from './scripts.ts'
+import { OUTCOME, type Reply, runScript, type Script, toReply } from './scripts.ts'
 
 export interface ScriptParts {
   readonly links: Pick<Links, 'of'>
@@ -28,7 +28,7 @@ export interface ScriptParts {
 interface Call {
   readonly key: string
   readonly args: readonly string[]
-  readonly late: ((reply: Reply) => void) | undefined
+  readonly undo: (() => void) | undefined
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: unknown) => void
 }
@@ -67,10 +67,11 @@ export class BatchedScript {
 
   /**
    * Returns the script's numbers for this key. Rejects with `store_unavailable` after the timeout, if the client fails,
-   * and immediately while the breaker is open. `late` receives a reply that arrives after the timeout.
+   * and immediately while the breaker is open. `undo` is called after a rejection whenever Redis may have claimed the key:
+   * without a reply, and when a reply says so later.
    */
-  run(key: string, args: readonly string[], late?: (reply: Reply) => void): Promise<Reply> {
-    return new Promise((resolve, reject) => this.#add({ key, args, late, resolve, reject }))
+  run(key: string, args: readonly string[], undo?: () => void): Promise<Reply> {
+    return new Promise((resolve, reject) => this.#add({ key, args, undo, resolve, reject }))
   }
 
   #add(call: Call): void {
@@ -124,7 +125,7 @@ export class BatchedScript {
     for (const [i, call] of calls.entries()) {
       const own = this.#partOf(reply, i, calls.length)
       if (inTime) call.resolve(own)
-      else call.late?.(own)
+      else undo(call, own)
     }
   }
 
@@ -139,9 +140,12 @@ export class BatchedScript {
   }
 
   #fail(command: Command, failure: unknown): void {
-    if (failure instanceof UnconfirmedError) this.#undo(command, failure)
-    if (!this.#settle(command)) return
     const { calls, permit, connection } = command
+    const isNew = this.#settle(command)
+    if (failure instanceof UnconfirmedError) this.#undo(command, failure)
+    // Redis may have made the write, or may still make it. A second failure of the same command tells nothing new.
+    else if (isNew && isConnectionError(failure)) for (const call of calls) call.undo?.()
+    if (!isNew) return
     const cause = connection.reason.of(failure)
     // Tests `failure`, not `cause`: a client that the server refuses gets no reply either.
     if (isConnectionError(failure) || (connection.isOwn && isRefused(failure))) permit.failed(cause)
@@ -158,7 +162,7 @@ export class BatchedScript {
   /** Releases what Redis has claimed although too few replicas know it: the sender gets 503, and repeats the event. */
   #undo({ calls }: Command, { reply }: UnconfirmedError): void {
     const numbers = toReply(reply)
-    for (const [i, call] of calls.entries()) call.late?.(this.#partOf(numbers, i, calls.length))
+    for (const [i, call] of calls.entries()) undo(call, this.#partOf(numbers, i, calls.length))
   }
 
   /** Returns `false` if the command was already settled. */
@@ -169,6 +173,10 @@ export class BatchedScript {
     this.#underWay--
     return true
   }
+}
+
+function undo(call: Call, [outcome]: Reply): void {
+  if (outcome === OUTCOME.claimed) call.undo?.()
 }
 
 /** Returns whether only one key fails, with a value of another type or new to a full Redis: the others must not. */

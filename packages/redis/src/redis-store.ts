@@ -5,6 +5,7 @@ import {
   type CompleteOptions,
   createTimeouts,
   type KeptRuns,
+  KeptUndos,
   type StoredId,
   type StoreNotice,
   withDeadline,
@@ -19,6 +20,7 @@ import { cannotStart, failingOpen, mayEvict, policyUnknown } from './notices.ts'
 import { type RedisStoreOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import type { RedisClient } from './redis-client.ts'
 import {
+  AS_CLAIMED,
   CLAIM,
   COMPLETE,
   claimSingleKey,
@@ -74,6 +76,7 @@ class RedisStore {
   readonly #releases: BatchedScript
   readonly #forgets: BatchedScript
   readonly #lookups: BatchedScript
+  readonly #undos = new KeptUndos()
   #report: ((notice: StoreNotice) => void) | undefined
   /** Notice about the eviction policy, and the time it was read. Monotonic milliseconds. */
   #policyNotice: string | undefined
@@ -99,12 +102,12 @@ class RedisStore {
     const { leaseMs, countForMs, isRunning } = options
     const { prefix, failOpen } = this.#options
     if (performance.now() - this.#policyReadAt > RECHECK_POLICY_MS) void this.#recheckPolicy()
-    const late = (reply: Reply): void => this.#release(key, token, reply, countForMs)
+    const undo = (): void => this.#undos.add(() => this.#undo(key, token), leaseMs)
     const isKept = failOpen || isRunning === true
     const keep = countForMs === undefined ? '0' : wholeMs(countForMs)
     try {
       const args = [tokenText(token), wholeMs(leaseMs), keep]
-      const claim = toClaim(await this.#claims.run(prefix + key, args, isKept ? undefined : late), options)
+      const claim = toClaim(await this.#claims.run(prefix + key, args, isKept ? undefined : undo), options)
       if (failOpen && claim === FULL)
         return this.#claimAnyway(new Error('it has no memory for another claim'))
       this.#failingOpen = false
@@ -233,12 +236,12 @@ class RedisStore {
     return CLAIMED
   }
 
-  /** Releases a late claim: the caller has already received a failure, and a retry would wait until the lease expires. */
-  #release(key: string, token: string, reply: Reply, countForMs: number | undefined): void {
-    const [outcome, lapses = 0, attempts = 0] = reply
-    if (outcome !== OUTCOME.claimed) return
-    const kept = countForMs === undefined ? undefined : { lapses, attempts, countForMs }
-    this.release(key, token, kept).catch(() => {})
+  /**
+   * Releases a claim whose caller has received a failure: a retry would wait until the lease expires. `false` if there is
+   * none yet: Redis may run a command that it has read long after its connection was replaced.
+   */
+  async #undo(key: string, token: string): Promise<boolean> {
+    return isTrue(await this.#releases.run(this.#options.prefix + key, [tokenText(token), AS_CLAIMED, '0']))
   }
 }
 

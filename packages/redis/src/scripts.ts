@@ -147,9 +147,12 @@ end
 return replies`,
 )
 
+/** Keeps the count that the claim found, for as long as the claim said. */
+export const AS_CLAIMED = '*'
+
 /**
- * Arguments for each key: token, the count to keep or an empty text, and for how many milliseconds. Replies with 1 for a
- * released lease, 0 if the token has none.
+ * Arguments for each key: token, the count to keep, an empty text or {@link AS_CLAIMED}, and for how many milliseconds.
+ * Replies with 1 for a released lease, 0 if the token has none.
  */
 export const RELEASE: Script = script(
   'release',
@@ -157,7 +160,13 @@ export const RELEASE: Script = script(
 local replies = {}
 for i, key in ipairs(KEYS) do
   local token, count, keep = ARGV[i * 3 - 2], ARGV[i * 3 - 1], ARGV[i * 3]
-  if not isHeldBy(key, redis.call('GET', key), token) then
+  local value = redis.call('GET', key)
+  local isHeld = isHeldBy(key, value, token)
+  if isHeld and count == '${AS_CLAIMED}' then
+    local ms, found = string.match(value, '^.${COUNTED}(%d+):(%d+:%d+):')
+    count, keep = found or '', ms
+  end
+  if not isHeld then
     replies[i] = 0
   elseif count == '' then
     replies[i] = redis.call('DEL', key)

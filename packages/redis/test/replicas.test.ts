@@ -1,20 +1,24 @@
+import { setTimeout } from 'node:timers/promises'
 import { storeSuite } from '@ackhook/conformance/store'
 import { createReceiver } from '@ackhook/core'
 import { redisStore } from '@ackhook/redis'
 import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { itUnlessLong } from '../../../test/support/in-full.ts'
+import { inFull, itUnlessLong } from '../../../test/support/in-full.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import {
   type RedisCluster,
   startClusterReplica,
   startRedisCluster,
 } from '../../../test/support/redis-cluster.ts'
+import { startReplyDroppingProxy } from '../../../test/support/reply-dropping-proxy.ts'
 import { until } from '../../../test/support/until.ts'
 
 // The option `replicas`: what Redis has acknowledged survives a failover to one of them.
 
+// The promise is ten seconds. The default run shares its processors with other tests, and only tells it from minutes.
+const HEALED_MS = inFull(10_000, 25_000)
 const lease = { leaseMs: 60_000, fingerprint: 1 }
 let master: RedisServer
 let replica: RedisServer
@@ -65,6 +69,65 @@ test('refuses a claim that no replica has, releases it, and accepts once the rep
   replica.resume()
   // Its lease would last for a minute.
   await until('it is accepted', () => claims(store, 'during', 'b'), 10_000)
+})
+
+// Their leases last for a minute.
+const FROZEN = [
+  ['froze', { timeout: '1s' }, {}],
+  ['froze for longer than a connection is given', { timeout: '300ms' }, {}],
+  ['froze, with runs that are counted', { timeout: '1s' }, { countForMs: 600_000 }],
+] as const
+test.each(FROZEN.slice(0, inFull(3, 2)))(
+  'a replica that %s keeps no event away once it is back',
+  async (_, options, counted) => {
+    const store = redisStore(connected(master.url), { replicas: 1, prefix: `back${count++}:`, ...options })
+    await store.start?.(() => {})
+    replica.pause()
+    const refused: string[] = []
+    for (const endsAt = performance.now() + 5000; performance.now() < endsAt; ) {
+      const key = `event${count++}`
+      refused.push(key)
+      Promise.resolve(store.claim(key, 'first', { ...lease, ...counted })).catch(() => {})
+      await setTimeout(40)
+    }
+    replica.resume()
+    const resumedAt = performance.now()
+    let left = refused
+    await until(
+      'each is accepted',
+      async () => {
+        const accepted = await Promise.all(left.map(key => claims(store, key, 'second')))
+        left = left.filter((_, i) => !accepted[i])
+        return left.length === 0
+      },
+      40_000,
+    )
+    expect(performance.now() - resumedAt).toBeLessThan(HEALED_MS)
+  },
+)
+
+test('a claim that is undone without its reply keeps its count of runs', async () => {
+  const proxy = await startReplyDroppingProxy(master.port, 1e-9)
+  onTestFinished(() => proxy.stop())
+  const prefix = `counted${count++}:`
+  const client = connected(`redis://127.0.0.1:${proxy.port}`, { autoResendUnfulfilledCommands: false })
+  const away = redisStore(client, { prefix })
+  const here = redisStore(connected(master.url), { prefix })
+  const counted = { ...lease, countForMs: 600_000 }
+  const first = { outcome: 'claimed', runs: { lapses: 0, attempts: 0 } }
+  expect(await here.claim('event', 'a', counted)).toEqual(first)
+  // Loads the script.
+  expect(await here.claim('event', 'b', counted)).toMatchObject({ outcome: 'in_flight' })
+  await here.release('event', 'a', { lapses: 3, attempts: 2, countForMs: 600_000 })
+  await away.start?.(() => {})
+  proxy.dropReplyTo('evalsha')
+  await expect(away.claim('event', 'b', counted)).rejects.toMatchObject({ code: 'store_unavailable' })
+  await until('the claim is undone', async () => {
+    const claim = await here.claim('event', 'c', counted)
+    if (claim.outcome !== 'claimed') return false
+    expect(claim.runs).toEqual({ lapses: 3, attempts: 2 })
+    return true
+  })
 })
 
 test('a client that the application shares is not held up', async () => {

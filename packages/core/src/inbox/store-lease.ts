@@ -81,7 +81,7 @@ export class StoreLease {
     try {
       await this.#release(this.#token)
     } catch {
-      // Observed by the guarded store. The lease expires by itself.
+      // Observed by the guarded store, which tries it again.
     }
   }
 

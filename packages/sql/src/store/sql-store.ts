@@ -4,6 +4,7 @@ import {
   type ClaimOptions,
   type CompleteOptions,
   type KeptRuns,
+  KeptUndos,
   type StoredId,
   type StoreNotice,
   withDeadline,
@@ -58,6 +59,7 @@ class SqlStore {
   readonly #database: Database
   readonly #options: ResolvedStoreOptions
   readonly #statements: Statements
+  readonly #undos = new KeptUndos()
   #underWay = 0
   /** Monotonic milliseconds. */
   #prunedAt = Number.NEGATIVE_INFINITY
@@ -71,15 +73,27 @@ class SqlStore {
 
   claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
     void this.#prune()
-    const { countForMs, isRunning } = options
-    const kept = countForMs === undefined ? undefined : { ...NO_RUNS, countForMs }
-    return this.#bounded('claim', () => this.#claim(this.#keyOf(key), token, options), {
-      // The caller has received a failure: without this, its retry would wait until the lease expires.
+    const { isRunning, leaseMs } = options
+    // The caller has received a failure: without this, its retry would wait until the lease expires.
+    const undo = (): void => this.#undos.add(() => this.#undo(key, token), leaseMs)
+    const claimed = this.#bounded('claim', () => this.#claim(this.#keyOf(key), token, options), {
       late: claim => {
-        if (claim.outcome !== 'claimed' || isRunning === true) return
-        this.release(key, token, kept && { ...kept, ...claim.runs }).catch(() => {})
+        if (claim.outcome === 'claimed' && isRunning !== true) undo()
       },
     })
+    return claimed.catch((error: unknown) => {
+      if (isRunning !== true) undo()
+      throw error
+    })
+  }
+
+  /** Releases a claim, and keeps the count of runs that it found. `false` if there is none yet: it may still be made. */
+  #undo(key: string, token: string): Promise<boolean> {
+    const { undo } = this.#statements
+    return this.#bounded(
+      'release',
+      async () => (await this.#send(undo, [this.#keyOf(key), token])).affected > 0,
+    )
   }
 
   async #claim(

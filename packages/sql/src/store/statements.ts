@@ -17,6 +17,8 @@ export interface Statements {
   readonly complete: string
   readonly release: string
   readonly releaseCounted: string
+  /** Ends a lease, and leaves its count. */
+  readonly undo: string
   readonly forget: string
   readonly prune: string
 }
@@ -79,6 +81,7 @@ RETURNING 1 AS done`,
     release: `DELETE FROM ackhook_dedupe WHERE ${isMine}${returned}`,
     // Parameters: count's time, lapses, attempts, key, token.
     releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?${B}, lapses = ?${B}, attempts = ?${B} WHERE ${isMine}${returned}`,
+    undo: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now} WHERE ${isMine}${returned}`,
     forget: `DELETE FROM ackhook_dedupe WHERE event_key = ?${T} AND fingerprint IS NOT NULL AND until_ms > ${now}${returned}`,
     prune: `DELETE FROM ackhook_dedupe WHERE event_key IN (SELECT event_key FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}${skip}) AND expires_ms <= ${now}${returned}`,
   }
@@ -121,6 +124,7 @@ ON DUPLICATE KEY UPDATE
   until_ms = IF(token = ?, ${now} + ?, until_ms)`,
     release: `DELETE FROM ackhook_dedupe WHERE ${isMine}`,
     releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?, lapses = ?, attempts = ? WHERE ${isMine}`,
+    undo: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now} WHERE ${isMine}`,
     forget: `DELETE FROM ackhook_dedupe WHERE event_key = ? AND fingerprint IS NOT NULL AND until_ms > ${now}`,
     prune: `DELETE FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}`,
   }

@@ -133,3 +133,46 @@ it('adds no deadline to a store that has its own', async () => {
   expect(settled).not.toHaveBeenCalled()
   expect(vi.getTimerCount()).toBe(0)
 })
+
+describe('a release that fails', () => {
+  const options: ClaimOptions = { leaseMs: 60_000, fingerprint: 1 }
+
+  it('is tried again until the store takes it, while the lease lasts, and a redelivery then runs', async () => {
+    const store = memoryStore()
+    const state = { isDown: true }
+    const release: DedupeStore['release'] = (...args) => {
+      if (state.isDown) throw new Error('down')
+      return store.release(...args)
+    }
+    const { guarded, seen } = guard({ claim: store.claim, release })
+    await guarded.claim('k', 'a', options)
+    expect(() => guarded.release('k', 'a')).toThrow('down')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await guarded.claim('k', 'b', options)).toMatchObject({ outcome: 'in_flight' })
+    state.isDown = false
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await guarded.claim('k', 'b', options)).toEqual({ outcome: 'claimed' })
+    // Its caller has seen the failure; the tries after it are not reported one by one.
+    expect(seen.filter(({ kind }) => kind === 'store_down')).toHaveLength(1)
+  })
+
+  it('is tried again for a claim that came too late, with the count that it found', async () => {
+    let isDown = true
+    const release = vi.fn(async () => {
+      if (isDown) throw new Error('down')
+      return true
+    })
+    const runs = { lapses: 2, attempts: 1 }
+    const claim = () =>
+      new Promise<Claim>(resolve => setTimeout(resolve, 3000, { outcome: 'claimed', runs } as const))
+    const { guarded } = guard({ claim, release })
+    const claimed = Promise.resolve(guarded.claim('k', 'a', { ...options, countForMs: 1000 }))
+    await Promise.all([expect(claimed).rejects.toThrow(), vi.advanceTimersByTimeAsync(10_000)])
+    isDown = false
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(release).toHaveBeenLastCalledWith('k', 'a', { ...runs, countForMs: 1000 })
+    const { length } = release.mock.calls
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(release.mock.calls).toHaveLength(length)
+  })
+})

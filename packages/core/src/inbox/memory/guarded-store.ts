@@ -10,6 +10,7 @@ import type {
   StoredId,
   StoreNotice,
 } from '../dedupe-store.ts'
+import { KeptUndos } from '../kept-undos.ts'
 
 /** Store behind an inbox: a `GuardedStore` around the user's, otherwise the inbox's own `SeenIds`, which has no leases. */
 export type InboxStore = Required<Omit<DedupeStore, 'bounded' | 'countsRuns' | 'claim' | 'extend'>>
@@ -26,6 +27,9 @@ const SLOW_MS = 250
 export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'countsRuns'>> {
   readonly #store: DedupeStore
   readonly #observe: Observer
+  readonly #undos = new KeptUndos()
+  /** That of the last claim: all claims of an inbox have the same. */
+  #leaseMs = 0
 
   constructor(store: DedupeStore, observe: Observer) {
     this.#store = store
@@ -34,11 +38,10 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
 
   claim(key: string, token: string, options: ClaimOptions): MaybePromise<Claim> {
     // Releases at once: the sender got 503, and its retry would otherwise wait for the lease to expire.
-    const late = async (claim: Claim): Promise<void> => {
-      try {
-        if (claim.outcome === 'claimed') await this.#release(key, token, keptRuns(claim, options))
-      } catch {}
+    const late = (claim: Claim): void => {
+      if (claim.outcome === 'claimed') this.#undo(key, token, keptRuns(claim, options))
     }
+    this.#leaseMs = options.leaseMs
     const call = (): MaybePromise<Claim> => this.#store.claim(key, token, options)
     return this.#guard('claim', call, options.isRunning === true ? undefined : late)
   }
@@ -64,8 +67,18 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
     return this.#guard('complete', () => this.#store.complete(key, token, options))
   }
 
+  /** A release that fails is kept, and tried again: until it succeeds, the lease keeps a redelivery away. */
   release(key: string, token: string, kept?: KeptRuns): MaybePromise<boolean> {
-    return this.#guard('release', () => this.#release(key, token, kept))
+    const fail = (error: unknown): never => {
+      this.#undo(key, token, kept)
+      throw error
+    }
+    try {
+      const released = this.#guard('release', () => this.#release(key, token, kept))
+      return isPromise(released) ? released.then(undefined, fail) : released
+    } catch (error) {
+      return fail(error)
+    }
   }
 
   forget(key: string): MaybePromise<boolean> {
@@ -74,6 +87,16 @@ export class GuardedStore implements Required<Omit<DedupeStore, 'bounded' | 'cou
 
   start(report: (notice: StoreNotice) => void): MaybePromise<void> {
     return this.#guard('start', () => this.#store.start?.(report))
+  }
+
+  #undo(key: string, token: string, kept: KeptRuns | undefined): void {
+    const limits = { operation: 'store.release', ms: DEADLINE_MS }
+    this.#undos.add(async () => {
+      const released = this.#release(key, token, kept)
+      await (isPromise(released) ? withDeadline(Promise.resolve(released), limits) : released)
+      // Nobody holds it with this token now, whether or not an earlier try was made.
+      return true
+    }, this.#leaseMs)
   }
 
   #release(key: string, token: string, kept: KeptRuns | undefined): MaybePromise<boolean> {

@@ -1,7 +1,7 @@
 import { formatMs } from '../../lib/duration.ts'
 import { letProcessEnd } from '../../lib/let-process-end.ts'
-import { failedBefore } from '../letter-age.ts'
 import type { DeadLetterStore, ProcessingPolicy } from '../inbox.ts'
+import { failedBefore } from '../letter-age.ts'
 
 /** Letters dropped in one step, for which deliveries wait. */
 const AT_ONCE = 100
