@@ -71,6 +71,7 @@ export type {
   ProcessEvent,
   ProcessingPolicy,
 } from './inbox/inbox.ts'
+export { JudgedClock, type JudgedTime } from './inbox/judged-clock.ts'
 export { KeptUndos } from './inbox/kept-undos.ts'
 export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
 export { failedBefore } from './inbox/letter-age.ts'

@@ -252,8 +252,6 @@ export class Attempts {
   }
 }
 
-/** Latest time that a `Date` can represent. */
-const MAX_TIME = 8.64e15
 /** Limit for an error's text. A page of letters shows many. */
 const MAX_REASON = 8192
 
@@ -280,19 +278,12 @@ function settlementOf(
       return { kind: 'postpone', seq, token, delayMs: Math.round(result.delayMs), mark: result.routingToken }
     case 'dead': {
       const reason = reasonOf(result.error)
-      const failedAt = timeOf(policy)
       const mark = result.routingToken ?? null
       const group = letterGroup({ id, type, reason })
       const stack = stackOf(result.error) ?? null
-      return { kind: 'dead-letter', seq, token, failedAt, reason, mark, group, stack }
+      return { kind: 'dead-letter', seq, token, reason, mark, group, stack }
     }
   }
-}
-
-/** Returns the time by the user's clock, or the machine's if that is invalid. */
-function timeOf({ clock }: ProcessingPolicy): number {
-  const now = Math.round(clock())
-  return Math.abs(now) <= MAX_TIME ? now : Date.now()
 }
 
 function reasonOf(error: unknown): string {

@@ -37,6 +37,7 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
     discard: key => ask({ kind: 'discard', key: String(key) }) as Promise<boolean>,
     redriveMany: keys => redrive({ kind: 'redrive-many', keys: keys.map(String) }) as Promise<string[]>,
     discardMany: keys => ask({ kind: 'discard-many', keys: keys.map(String) }) as Promise<string[]>,
+    now: () => ask({ kind: 'time' }) as Promise<number | undefined>,
     discardOlder: ({ failedBefore, limit }) =>
       ask({
         kind: 'discard-older',

@@ -25,6 +25,7 @@ import {
   type ProcessingPolicy,
   pausedType,
   type RetryPolicy,
+  type StoreNotice,
   settlesWithin,
 } from '@ackhook/core/spi'
 import { Attempts } from './attempts.ts'
@@ -99,6 +100,8 @@ class SqliteInbox {
   readonly #runs = new KeyRuns()
   readonly #turns = new Turns(PIECES_AT_A_TIME)
   #started: Started | undefined
+  /** Set at the start, before the first result. */
+  #policy: ProcessingPolicy | undefined
   #pauseLog: PauseLog | undefined
   /** As last read, also before the start. */
   #pauses: readonly PausedHandling[] = []
@@ -125,6 +128,7 @@ class SqliteInbox {
       onTaken: error => this.#reportOutage(error),
       onAnswered: nextDueMs => this.#pollLater(nextDueMs),
       onPauses: paused => this.#seePauses(paused),
+      onNotices: notices => this.#tellNotices(notices),
     })
     this.handling = {
       pause: type => this.#setPause('pause', type),
@@ -150,6 +154,7 @@ class SqliteInbox {
 
   async start(work: ProcessEvent, policy: ProcessingPolicy): Promise<void> {
     if (this.#closing !== undefined) throw closedError()
+    this.#policy = policy
     const { leaseMs } = this.#options
     const { minDelayMs, maxDelayMs, factor } = policy.retry
     const { capacity, concurrency, groups } = policy
@@ -175,6 +180,13 @@ class SqliteInbox {
   #seePauses(paused: readonly PausedHandling[]): void {
     this.#pauses = paused
     this.#pauseLog?.see(paused)
+  }
+
+  #tellNotices(notices: readonly StoreNotice[]): void {
+    for (const notice of notices) {
+      this.#policy?.observe({ kind: 'notice', ...notice })
+      this.#policy?.logger.warn({ code: notice.code }, notice.message)
+    }
   }
 
   #createPauseLog({ logger, observe }: ProcessingPolicy): PauseLog {

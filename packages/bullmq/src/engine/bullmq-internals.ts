@@ -29,7 +29,8 @@ export function failureOf(
 ): { readonly timeAt: number; readonly fetchNextAt: number } | undefined {
   if (command !== FINISH.command) return undefined
   const target = args[FINISH.keys + 4]
-  const isKnown = args.length === FINISH.keys + FINISH.values && (target === 'failed' || target === 'completed')
+  const isKnown =
+    args.length === FINISH.keys + FINISH.values && (target === 'failed' || target === 'completed')
   if (!isKnown) throw changed('the backend for Redis', FINISH.command)
   return target === 'failed' ? { timeAt: FINISH.keys + 1, fetchNextAt: FINISH.keys + 5 } : undefined
 }

@@ -5,6 +5,7 @@ import {
   MAX_LOOKUPS_WHEN_FULL,
   type Moment,
   momentNow,
+  type StoreNotice,
 } from '@ackhook/core/spi'
 import type { Lease, Query, Settlement, TakeLimits } from '../protocol/batch.ts'
 import type { BatchResult, TakenRow } from '../protocol/batch-result.ts'
@@ -30,6 +31,8 @@ export interface BatcherParts {
   readonly onAnswered: (nextDueMs: number | undefined) => void
   /** Called with the pauses in force, when they have changed. */
   readonly onPauses: (paused: readonly PausedHandling[]) => void
+  /** Called with what an operator should know. */
+  readonly onNotices: (notices: readonly StoreNotice[]) => void
 }
 
 /** Delay of a settlement that waits to share its disk write with an arrival, while no waiting row needs its slot. */
@@ -161,8 +164,9 @@ export class Batcher {
   }
 
   #receive(batch: PendingBatch, result: BatchResult, sentAt: Moment): void {
-    const { admissions, taken, paused } = result
+    const { admissions, taken, paused, notices } = result
     if (paused !== undefined) this.#parts.onPauses(paused)
+    if (notices !== undefined) this.#parts.onNotices(notices)
     if (batch.arrivals.length > 0 && !isFault(admissions)) this.#wasFull = admissions.includes('full')
     answer(batch, result, fault => this.#parts.engine.toError(fault))
     if (isFault(taken)) return

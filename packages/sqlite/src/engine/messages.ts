@@ -161,10 +161,11 @@ export type ResultMessage = readonly [
   found: BatchResult['found'] | undefined,
   taken: BatchResult['taken'] | undefined,
   paused: BatchResult['paused'],
+  notices: BatchResult['notices'],
 ]
 
 export function writeResult(id: number, result: BatchResult): ResultMessage {
-  const { nextDueMs, admissions, settled, stillHeld, found, taken, paused } = result
+  const { nextDueMs, admissions, settled, stillHeld, found, taken, paused, notices } = result
   return [
     id,
     nextDueMs,
@@ -174,6 +175,7 @@ export function writeResult(id: number, result: BatchResult): ResultMessage {
     unlessEmpty(found),
     unlessEmpty(taken),
     paused,
+    notices,
   ]
 }
 
@@ -186,8 +188,9 @@ export function readResult([
   found = [],
   taken = [],
   paused,
+  notices,
 ]: ResultMessage): BatchResult {
-  return { admissions, settled, stillHeld, found, taken, nextDueMs, paused }
+  return { admissions, settled, stillHeld, found, taken, nextDueMs, paused, notices }
 }
 
 function unlessEmpty<T extends readonly unknown[] | Fault>(part: T): T | undefined {

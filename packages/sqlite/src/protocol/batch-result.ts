@@ -1,5 +1,5 @@
 import type { PausedHandling, TraceContext } from '@ackhook/core'
-import type { CrashDecision } from '@ackhook/core/spi'
+import type { CrashDecision, StoreNotice } from '@ackhook/core/spi'
 import type { Lease } from './batch.ts'
 import type { Fault } from './fault.ts'
 
@@ -83,4 +83,6 @@ export interface BatchResult {
   readonly nextDueMs?: number | undefined
   /** The pauses in force, if they have changed since the last result that had them. */
   readonly paused?: readonly PausedHandling[] | undefined
+  /** What an operator should know since the last result. */
+  readonly notices?: readonly StoreNotice[] | undefined
 }

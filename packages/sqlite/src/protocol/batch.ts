@@ -36,7 +36,6 @@ export type Settlement = Lease &
     | { readonly kind: 'postpone'; readonly delayMs: number; readonly mark: number }
     | {
         readonly kind: 'dead-letter'
-        readonly failedAt: number
         readonly reason: string
         /** Routing token if this does not count as an attempt; `null` if it does, which keeps the event's token. */
         readonly mark: number | null
@@ -49,7 +48,7 @@ export type Settlement = Lease &
   )
 
 export type Query =
-  | { readonly kind: 'stats' | 'throughput' | 'board' | 'paused' }
+  | { readonly kind: 'stats' | 'throughput' | 'board' | 'paused' | 'time' }
   /** `undefined`: all types. */
   | { readonly kind: 'pause' | 'resume'; readonly type: string | undefined }
   | ({ readonly kind: 'list' } & ListRequest)

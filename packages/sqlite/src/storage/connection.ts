@@ -1,4 +1,6 @@
+import type { JudgedClock } from '@ackhook/core/spi'
 import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
+import { FileClock } from './file-clock.ts'
 import { FileGuard, type FileReport } from './file-guard.ts'
 import { ExpiredLeases } from './leases/expired-leases.ts'
 import type { OwnLeases } from './leases/own-leases.ts'
@@ -12,6 +14,15 @@ import { Settle } from './rows/settle.ts'
 import { Take } from './rows/take.ts'
 import { rollback } from './schema/schema.ts'
 
+/** What a {@link Connection} needs besides its database. */
+interface ConnectionParts {
+  /** As the user wrote it; absent for a database that the user has opened. */
+  readonly path: string | undefined
+  readonly report: FileReport
+  readonly uniqueToken: () => string
+  readonly judged: JudgedClock
+}
+
 /** A database that has the schema, with every prepared statement. */
 export class Connection {
   readonly insert: Insert
@@ -24,28 +35,30 @@ export class Connection {
   readonly expired: ExpiredLeases
   readonly own: OwnLeases
   readonly file: FileGuard
+  readonly clock: FileClock
   readonly #counts: Counts
   readonly #database: SqliteDatabase
   readonly #begin: SqliteStatement
   readonly #commit: SqliteStatement
 
-  /** `path`: as the user wrote it; absent for a database that the user has opened. */
   constructor(
     database: SqliteDatabase,
-    path: string | undefined,
     own: OwnLeases,
-    report: FileReport,
-    uniqueToken: () => string,
+    { path, report, uniqueToken, judged }: ConnectionParts,
   ) {
     this.keys = new OrderedKeys(database, uniqueToken())
     this.#counts = new Counts(database)
     this.own = own
+    this.clock = new FileClock(database, judged)
     this.expired = new ExpiredLeases(database, own)
     this.insert = new Insert(database, this.keys, this.#counts)
     this.pauses = new Pauses(database)
     this.take = new Take(database, this.expired, this.#counts, uniqueToken)
     this.settle = new Settle(database, this.keys, this.#counts)
-    this.queries = new Queries(database, this.keys, this.#counts, this.settle, this.pauses)
+    this.queries = new Queries(database, this.keys, this.#counts, this.settle, {
+      pauses: this.pauses,
+      clock: this.clock,
+    })
     this.prune = new Prune(database)
     this.#database = database
     this.#begin = database.prepare('BEGIN IMMEDIATE')
@@ -64,6 +77,7 @@ export class Connection {
       this.file.enter(hasArrivals)
       const result = work()
       this.#counts.save(Date.now())
+      this.clock.save()
       this.#commit.run()
       return result
     } catch (error) {

@@ -1,4 +1,4 @@
-import { createTokens } from '@ackhook/core/spi'
+import { createTokens, JudgedClock } from '@ackhook/core/spi'
 import type { Batch, Query } from '../protocol/batch.ts'
 import type { Admission, BatchResult, QueryResult } from '../protocol/batch-result.ts'
 import { type Fault, FaultError, isFault } from '../protocol/fault.ts'
@@ -33,6 +33,7 @@ export class Storage {
   readonly #create: boolean
   readonly #own = new OwnLeases()
   readonly #uniqueToken = createTokens()
+  readonly #judged = new JudgedClock()
   #connection: Connection | undefined
   readonly #report: FileReport
   /** File that was open last: no other one is opened in its place, unless that one was damaged. */
@@ -101,8 +102,10 @@ export class Storage {
   /** Forgets some expired ids. Returns whether there may soon be more. Never throws. */
   prune(): boolean {
     try {
-      if (this.#connection?.file.mayWrite !== true) return false
-      return this.#connection.prune.removeSome(Date.now())
+      const connection = this.#connection
+      const time = connection?.clock.read()
+      if (connection?.file.mayWrite !== true || time === undefined || time.isInDoubt) return false
+      return connection.prune.removeSome(time.judged)
     } catch (error) {
       this.#recover(error)
       return false
@@ -139,7 +142,12 @@ export class Storage {
     try {
       this.#upgrade = prepareDatabase(database, this.#create) ?? this.#upgrade
       this.#identity = path === undefined ? undefined : identityOf(path)
-      this.#connection = new Connection(database, path, this.#own, this.#report, this.#uniqueToken)
+      this.#connection = new Connection(database, this.#own, {
+        path,
+        report: this.#report,
+        uniqueToken: this.#uniqueToken,
+        judged: this.#judged,
+      })
       return this.#connection
     } catch (error) {
       if (this.#path !== undefined) closeQuietly(database)

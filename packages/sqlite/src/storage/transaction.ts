@@ -74,7 +74,9 @@ class BatchTransaction {
   }
 
   #settle({ settlements }: Batch): boolean[] {
-    return settlements.map(one => this.#connection.settle.apply(one, this.#policy.leaseMs, this.#now))
+    if (settlements.length === 0) return []
+    const times = { now: this.#now, stamp: this.#connection.clock.read().stamp }
+    return settlements.map(one => this.#connection.settle.apply(one, this.#policy.leaseMs, times))
   }
 
   get #mayTake(): boolean {
@@ -119,10 +121,12 @@ class BatchTransaction {
   }
 
   #admitAll({ arrivals, firstRef }: Batch): Admission[] {
-    return arrivals.map((arrival, index) => this.#admit(arrival, firstRef + index))
+    if (arrivals.length === 0) return []
+    const { judged } = this.#connection.clock.read()
+    return arrivals.map((arrival, index) => this.#admit(arrival, firstRef + index, judged))
   }
 
-  #admit(arrival: Arrival, ref: number): Admission {
+  #admit(arrival: Arrival, ref: number, judged: number): Admission {
     const { insert, take } = this.#connection
     const { key, type, order } = arrival
     const group = arrival.group === undefined ? null : withoutNul(arrival.group)
@@ -130,7 +134,7 @@ class BatchTransaction {
     const runsAtOnce = order === undefined && hasSlot && this.#mayRun(type, group)
     const token = runsAtOnce ? take.newToken(this.#policy) : null
     const leasedUntil = this.#now + this.#policy.leaseMs
-    const row = { arrival, group, now: this.#now, token, leasedUntil }
+    const row = { arrival, group, now: this.#now, judged, token, leasedUntil }
     const { admission, seq, mark = 0 } = insert.admit(row, this.#policy.capacity)
     if (seq === undefined) return admission
     if (token !== null) this.#run({ seq, token, attempt: 1, decision: 'run', mark, ref }, group)
@@ -157,6 +161,7 @@ class BatchTransaction {
     const { settle, queries } = this.#connection
     const nextDueMs = this.#nextDueMs()
     const paused = this.#connection.pauses.changed(this.#paused)
+    const notices = this.#connection.clock.takeNotices()
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],
@@ -165,6 +170,7 @@ class BatchTransaction {
       taken: this.#taken.splice(0, batch.take),
       nextDueMs,
       paused,
+      ...(index === 0 && notices.length > 0 && { notices }),
     }))
   }
 

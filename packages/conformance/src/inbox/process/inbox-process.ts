@@ -84,6 +84,7 @@ class ServedInbox {
         get: key => call('get', key),
         redrive: key => call('redrive', key),
         discard: key => call('discard', key),
+        now: () => call('now'),
       },
     }
   }

@@ -17,6 +17,7 @@ export const METHODS = [
   'get',
   'redrive',
   'discard',
+  'now',
 ] as const
 export type Method = (typeof METHODS)[number]
 

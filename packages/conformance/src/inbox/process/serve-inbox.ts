@@ -45,6 +45,7 @@ function methodsOf(
     get: (key: string) => deadLetters.get(key),
     redrive: (key: string) => deadLetters.redrive(key),
     discard: (key: string) => deadLetters.discard(key),
+    now: () => deadLetters.now?.(),
   }
 }
 

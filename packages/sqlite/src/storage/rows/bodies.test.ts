@@ -20,7 +20,7 @@ const WITHOUT_GROUPS = `DROP INDEX ackhook_events_parked;
   DROP INDEX ackhook_events_group;
   DROP TABLE ackhook_pauses;
   ALTER TABLE ackhook_events DROP COLUMN group_name;`
-const DIES = { kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null, group: 'g', stack: null } as const
+const DIES = { kind: 'dead-letter', reason: 'no', mark: null, group: 'g', stack: null } as const
 
 function sized(index: number, bytes: number): Arrival {
   return arrival(index, { body: new Uint8Array(bytes) })

@@ -80,8 +80,7 @@ function anArrival(index: number, isOrdered: boolean): Arrival {
 function settlement({ seq, token }: TakenRow, kind: number): Settlement {
   const lease = { seq, token }
   if (kind === 0) return { ...lease, kind: 'retry', delayMs: 0, reason: 'no' }
-  if (kind === 1)
-    return { ...lease, kind: 'dead-letter', failedAt: 1, reason: 'no', mark: null, group: 'g', stack: null }
+  if (kind === 1) return { ...lease, kind: 'dead-letter', reason: 'no', mark: null, group: 'g', stack: null }
   if (kind === 2) return { ...lease, kind: 'postpone', delayMs: 0, mark: 1 }
   if (kind === 3) return { ...lease, kind: 'release', begun: true }
   return { ...lease, kind: 'complete', forgetAt: 9e15 }

@@ -13,6 +13,8 @@ export interface NewRow {
   /** As stored. */
   readonly group: string | null
   readonly now: number
+  /** Time to which the ends of retentions are compared. */
+  readonly judged: number
   /** Token of an event that runs immediately: its row is stored as already taken. */
   readonly token: string | null
   readonly leasedUntil: number
@@ -82,7 +84,7 @@ export class Insert {
 
   #admit(row: NewRow, capacity: number): Inserted {
     const { key, fingerprint } = row.arrival
-    const handled = this.#handled.get(key, row.now) as Handled | undefined
+    const handled = this.#handled.get(key, row.judged) as Handled | undefined
     if (handled !== undefined) return seenBefore(handled, fingerprint)
     const isFull = this.#counts.unhandled >= capacity
     const stored = isFull ? undefined : this.#store(row)

@@ -43,7 +43,7 @@ it.each(['complete', 'dead-letter'] as const)(
       const settlement: Settlement =
         kind === 'complete'
           ? { seq, token, kind, forgetAt: 9e15 }
-          : { seq, token, kind, failedAt: 0, reason: 'no', mark: null, group: 'g', stack: null }
+          : { seq, token, kind, reason: 'no', mark: null, group: 'g', stack: null }
       taken = run({ settlements: [settlement] })
     }
     const keys = [0, 1, 2].map(index => `key${index}`)
@@ -101,9 +101,7 @@ it('reports an event that replaces a dead letter with other bytes and overtakes 
   run(one, { arrivals: [ordered(1)] })
   const { seq, token } = takenBy(one)
   run(one, {
-    settlements: [
-      { seq, token, kind: 'dead-letter', failedAt: 0, reason: 'no', mark: null, group: 'g', stack: null },
-    ],
+    settlements: [{ seq, token, kind: 'dead-letter', reason: 'no', mark: null, group: 'g', stack: null }],
   })
   run(one, { arrivals: [ordered(0)] })
   takenBy(one)

@@ -4,6 +4,7 @@ import type { BrowseRequest, CountedPiece, Query } from '../../protocol/batch.ts
 import type { QueryResult } from '../../protocol/batch-result.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { failsAlone, faultOf } from '../driver/sqlite-errors.ts'
+import type { FileClock } from '../file-clock.ts'
 import { ACTIVE, AGAIN, AT_ONCE, BEHIND, FIRST, PARKED, WAITING } from '../schema/states.ts'
 import { Activity } from './activity.ts'
 import { Board } from './board.ts'
@@ -96,6 +97,7 @@ export class Queries {
   readonly #activity: Activity
   readonly #settle: Settle
   readonly #pauses: Pauses
+  readonly #clock: FileClock
   readonly #countActive: SqliteStatement
   readonly #oldest: SqliteStatement
   readonly #oldestUntried: SqliteStatement
@@ -104,7 +106,14 @@ export class Queries {
   readonly #waitingError: SqliteStatement
   readonly #forget: SqliteStatement
 
-  constructor(database: SqliteDatabase, keys: OrderedKeys, counts: Counts, settle: Settle, pauses: Pauses) {
+  constructor(
+    database: SqliteDatabase,
+    keys: OrderedKeys,
+    counts: Counts,
+    settle: Settle,
+    { pauses, clock }: { readonly pauses: Pauses; readonly clock: FileClock },
+  ) {
+    this.#clock = clock
     this.#counts = counts
     this.#settle = settle
     this.#pauses = pauses
@@ -161,7 +170,9 @@ export class Queries {
       case 'discard-older':
         return this.#deadLetters.discardOlder(query.failedBefore, query.limit)
       case 'forget':
-        return Number(this.#forget.run(query.key, now).changes) === 1
+        return Number(this.#forget.run(query.key, this.#clock.read().judged).changes) === 1
+      case 'time':
+        return this.#time()
       case 'lookup':
         return this.#browse.lookup(query.key, now)
       case 'browse':
@@ -187,6 +198,12 @@ export class Queries {
       case 'activity':
         return this.#activity.read(query.query)
     }
+  }
+
+  /** Returns `undefined` while nothing may be deleted by its age. */
+  #time(): number | undefined {
+    const { judged, isInDoubt } = this.#clock.read()
+    return isInDoubt ? undefined : judged
   }
 
   #find({ state, key, after, limit }: BrowseRequest, now: number): readonly BrowsedEvent[] {

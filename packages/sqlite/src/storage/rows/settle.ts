@@ -31,6 +31,13 @@ const DEAD_LETTER = `UPDATE ackhook_events SET state = ${DEAD}, due = ?, token =
 const RELEASE = `UPDATE ackhook_events SET state = ${WAITING}, due = ${AT_ONCE}, token = NULL,
   attempts = attempts - ?, crashes = ? WHERE seq = ?`
 
+interface Times {
+  /** By this machine's clock. */
+  readonly now: number
+  /** By which other processes tell the age of what is stored. */
+  readonly stamp: number
+}
+
 /** Records attempt results. Every change requires the token: a late owner can change nothing. */
 export class Settle {
   readonly #keys: OrderedKeys
@@ -62,9 +69,13 @@ export class Settle {
   }
 
   /** Returns whether the lease still held. */
-  apply(settlement: Settlement, leaseMs: number, now: number): boolean {
+  apply(settlement: Settlement, leaseMs: number, times: Times): boolean {
+    const { now } = times
     const { kind, seq, token } = settlement
-    if (kind === 'complete' && changed(this.#rememberUnordered.run(settlement.forgetAt, now, seq, token))) {
+    if (
+      kind === 'complete' &&
+      changed(this.#rememberUnordered.run(forgetAt(settlement, times), now, seq, token))
+    ) {
       this.#remove.run(seq)
       this.#finish('handled')
       return true
@@ -76,7 +87,7 @@ export class Settle {
       const next = kind === 'complete' ? settlement.next : undefined
       if (row.isOrdered === 1) this.#keys.leave(seq, next, now + leaseMs)
     }
-    this.#change(settlement, row, now)
+    this.#change(settlement, row, times)
     return true
   }
 
@@ -95,13 +106,14 @@ export class Settle {
     return changed(this.#renew.run(now + leaseMs, seq, token))
   }
 
-  #change(settlement: Settlement, { crashes }: LeasedRow, now: number): void {
+  #change(settlement: Settlement, { crashes }: LeasedRow, times: Times): void {
+    const { now, stamp } = times
     const { seq, token } = settlement
     // A notification is no attempt: it does not count as one and does not reset the crash count.
     const isAttempt = crashPolicy(crashes) === 'run'
     switch (settlement.kind) {
       case 'complete':
-        this.#remember.run(settlement.forgetAt, now, seq, token)
+        this.#remember.run(forgetAt(settlement, times), now, seq, token)
         this.#remove.run(seq)
         break
       case 'retry': {
@@ -116,8 +128,8 @@ export class Settle {
         break
       }
       case 'dead-letter': {
-        const { failedAt, reason, mark, group, stack } = settlement
-        this.#deadLetter.run(failedAt, reason, mark === null ? 0 : 1, mark, group, seq)
+        const { reason, mark, group, stack } = settlement
+        this.#deadLetter.run(stamp, reason, mark === null ? 0 : 1, mark, group, seq)
         if (stack !== null) this.#stacks.keep(group, stack)
         break
       }
@@ -127,6 +139,11 @@ export class Settle {
       }
     }
   }
+}
+
+/** End of a retention, which the application has counted from this machine's time. */
+function forgetAt({ forgetAt }: { readonly forgetAt: number }, { now, stamp }: Times): number {
+  return forgetAt + stamp - now
 }
 
 function dueAfter(delayMs: number, now: number): number {

@@ -143,6 +143,13 @@ const ACTIVITY = `
     PRIMARY KEY (length_ms, started_at)
   ) STRICT, WITHOUT ROWID;`
 
+/** The newest time that a process has written, by which each judges its own clock. */
+const CLOCK = `
+  CREATE TABLE ackhook_clock (
+    id INTEGER PRIMARY KEY,
+    newest INTEGER NOT NULL
+  ) STRICT;`
+
 /** When an event was handled, for operators. An earlier release can still open the file, and stores no such time. */
 const HANDLED_AT = 'ALTER TABLE ackhook_ids ADD COLUMN handled_at INTEGER;'
 
@@ -179,6 +186,7 @@ export function createSchema(database: SqliteDatabase): Upgrade | undefined {
     if (!hasLetterGroups(database)) database.exec(LETTER_GROUPS)
     if (!hasHandledAt(database)) database.exec(HANDLED_AT)
     if (!hasActivity(database)) database.exec(ACTIVITY)
+    if (!hasClock(database)) database.exec(CLOCK)
     database.exec('COMMIT')
     return isMine && from !== undefined ? { from, to: SCHEMA_VERSION, copy } : undefined
   } catch (error) {
@@ -243,7 +251,8 @@ function isCurrent(database: SqliteDatabase): boolean {
     hasKeysByNamespace(database) &&
     hasLetterGroups(database) &&
     hasHandledAt(database) &&
-    hasActivity(database)
+    hasActivity(database) &&
+    hasClock(database)
   )
 }
 
@@ -257,6 +266,10 @@ function hasLetterGroups(database: SqliteDatabase): boolean {
 
 function hasActivity(database: SqliteDatabase): boolean {
   return has(database, 'table', 'ackhook_activity')
+}
+
+function hasClock(database: SqliteDatabase): boolean {
+  return has(database, 'table', 'ackhook_clock')
 }
 
 function hasHandledAt(database: SqliteDatabase): boolean {

@@ -1,0 +1,41 @@
+import type { JudgedClock, JudgedTime, StoreNotice } from '@ackhook/core/spi'
+import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
+
+/** The newest time is written this seldom: a week and a minute matter. */
+const SAVE_EVERY_MS = 10_000
+
+const NEWEST = 'SELECT newest FROM ackhook_clock'
+const SAVE = `INSERT INTO ackhook_clock (id, newest) VALUES (1, ?1)
+  ON CONFLICT (id) DO UPDATE SET newest = max(newest, excluded.newest)`
+
+/** The time as the file's processes have agreed on it: the machine's clock, judged by the newest time that one has written. */
+export class FileClock {
+  readonly #judged: JudgedClock
+  readonly #newest: SqliteStatement
+  readonly #save: SqliteStatement
+
+  constructor(database: SqliteDatabase, judged: JudgedClock) {
+    this.#judged = judged
+    this.#newest = database.prepare(NEWEST)
+    this.#save = database.prepare(SAVE)
+  }
+
+  read(): JudgedTime {
+    return this.#judged.read(this.#readNewest())
+  }
+
+  /** Called in each transaction. A clock in doubt must not become the newest time. */
+  save(): void {
+    const newest = this.#readNewest()
+    const { judged, isInDoubt } = this.#judged.read(newest)
+    if (!isInDoubt && judged - (newest ?? 0) >= SAVE_EVERY_MS) this.#save.run(judged)
+  }
+
+  takeNotices(): readonly StoreNotice[] {
+    return this.#judged.takeNotices()
+  }
+
+  #readNewest(): number | undefined {
+    return (this.#newest.get() as { readonly newest: number } | undefined)?.newest
+  }
+}
