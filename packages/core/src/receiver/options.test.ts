@@ -110,7 +110,7 @@ describe('concurrency', () => {
 })
 
 it('deadLetterRetention needs an inbox that drops letters, is false by default, and is bounded', () => {
-  const dropping = durable({ deadLetters: { discardOlder: () => 0 } as never })
+  const dropping = durable({ deadLetters: { discardOlder: () => 0, now: () => 0 } as never })
   expect(resolve({ inbox: dropping, deadLetterRetention: '30d' }).deadLetterRetentionMs).toBe(2_592_000_000)
   expect(resolve({ inbox: dropping, deadLetterRetention: false }).deadLetterRetentionMs).toBeUndefined()
   for (const deadLetterRetention of ['59m', 30, '3651d'])

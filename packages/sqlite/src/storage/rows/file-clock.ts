@@ -1,5 +1,5 @@
 import type { JudgedClock, JudgedTime, StoreNotice } from '@ackhook/core/spi'
-import type { SqliteDatabase, SqliteStatement } from './driver/database.ts'
+import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** The newest time is written this seldom: a week and a minute matter. */
 const SAVE_EVERY_MS = 10_000
