@@ -79,6 +79,7 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
+    statsBeforeStart: () => statsOnce(resolved),
     deadLetters: inbox.deadLetters,
     handling: createHandling((operation, question) => inbox.ask(operation, question)),
     forget: key => inbox.forget(key),
@@ -89,6 +90,21 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
     processes: () => inbox.processes(),
     throughput: () => inbox.throughput(),
     activity: { read: query => inbox.ask('activity', ({ board }) => board.activity.read(query)) },
+  }
+}
+
+/** Counts over connections that end afterward: those that stay would keep the process alive. */
+async function statsOnce(options: ResolvedOptions): Promise<InboxStats> {
+  const reader = new BullmqInbox({ ...options, create: false })
+  try {
+    return await reader.stats()
+  } catch (error) {
+    // Without a queue nothing waits.
+    if (error instanceof ConfigurationError && error.option === 'queue')
+      return { pending: 0, active: 0, dead: 0, oldestPendingMs: 0 }
+    throw error
+  } finally {
+    await reader.close(0)
   }
 }
 

@@ -1,12 +1,15 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReceiver, type Inbox, NonRetryableError } from '@ackhook/core'
+import { inspectReceiver } from '@ackhook/core/spi'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { eventBody, SECRET, signedRequest } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
 import { redisEngine } from '../../bullmq/test/engines.ts'
+import { readActivity } from '../src/activity/read-activity.ts'
 import { dashboard } from '../src/index.ts'
 import type { ActivityReport } from '../src/protocol/protocol.ts'
 
@@ -55,7 +58,7 @@ it('sees another process of the file handle events, fail at most of them, and go
     sentence: expect.stringMatching(
       /^No worker: 3 events wait, the oldest for \d+ s, and no process handles events\.$/,
     ),
-    cause: 'No process with handlers uses this inbox.',
+    cause: expect.stringMatching(/^No process has started a receiver .*await hooks\.start\(\)\.$/),
     where: { list: 'processes' },
   })
 
@@ -84,6 +87,41 @@ it('sees another process of the file handle events, fail at most of them, and go
     cause: 'NonRetryableError: no such customer',
   })
 })
+
+it.each([['never_started', true], ['no_worker', false]] as const)(
+  'is %s, and not fine, when the event of a process that was killed waits for a start that nobody has called',
+  async (state, isMounted) => {
+    const path = join(folder, `${state}.db`)
+    const killed = spawn(process.execPath, ['--input-type=module', '-e', HANGING, path], { stdio: 'inherit' })
+    onTestFinished(() => void killed.kill('SIGKILL'))
+    const reader = sqliteInbox(path)
+    onTestFinished(async () => void (await reader.close(0)))
+    await until('it handles an event', async () => (await reader.stats()).active === 1)
+    killed.kill('SIGKILL')
+    const receiver = isMounted ? (await operate(sqliteInbox(path))).receiver : undefined
+    const sources = { inbox: reader, ...(receiver && { receiver: inspectReceiver(receiver) }) }
+    // A process is missed after thirty seconds, whose end nobody waits for here.
+    const processes = async () =>
+      ((await reader.processes?.()) ?? []).map(one => ({ ...one, seenMs: one.seenMs + 30_000 }))
+    const report = () => readActivity({ ...sources, inbox: { ...reader, processes } }, '1h')
+    await until(`it is ${state}`, async () => (await report()).verdict.state === state)
+    const { tone, sentence } = (await report()).verdict
+    expect([tone, sentence]).toEqual(['bad', expect.stringMatching(/ 1 .*event waits/)])
+  },
+)
+
+/** A process whose handler never ends. */
+const HANGING = `
+import { createReceiver } from '@ackhook/core'
+import { inspectReceiver } from '@ackhook/core/spi'
+import { sqliteInbox } from '@ackhook/sqlite'
+const inbox = sqliteInbox(process.argv[1])
+const receiver = createReceiver({ secret: '${SECRET}', inbox })
+receiver.on('*', () => new Promise(() => {}))
+const created_at = new Date(Date.now() - 60_000).toISOString()
+await receiver.ingest({ id: 'evt_1', type: 'test.event', created_at, data: {} }, { source: 'test' })
+setInterval(() => {}, 1000)
+`
 
 it('tells an outage of Redis, and its end', async () => {
   const redis = await redisEngine()

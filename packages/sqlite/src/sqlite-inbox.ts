@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   AckhookError,
   type Delivery,
@@ -58,7 +59,8 @@ const LAST_RESULTS_MS = 2000
  * const hooks = webhooks({ secret: process.env['SIGNING_SECRET'], inbox: sqliteInbox('webhooks.db') })
  */
 export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
-  const inbox = new SqliteInbox(resolveSqliteOptions(pathOrOptions))
+  const options = resolveSqliteOptions(pathOrOptions)
+  const inbox = new SqliteInbox(options)
   return {
     durable: true,
     ...inbox.location,
@@ -68,6 +70,7 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     accept: delivery => inbox.accept(delivery),
     close: timeoutMs => inbox.close(timeoutMs),
     stats: () => inbox.stats(),
+    statsBeforeStart: () => statsOnce(options, inbox),
     deadLetters: inbox.deadLetters,
     handling: inbox.handling,
     sharesSlots: true,
@@ -79,6 +82,19 @@ export function sqliteInbox(pathOrOptions: string | SqliteInboxOptions): Inbox {
     throughput: () => inbox.throughput(),
     activity: { read: query => inbox.readActivity(query) },
     processes: async () => (await inbox.board.read()).processes,
+  }
+}
+
+/** Counts in a thread that ends afterward: one that stays would keep the process alive. */
+async function statsOnce(options: ResolvedSqliteOptions, inbox: SqliteInbox): Promise<InboxStats> {
+  const { source } = options
+  if (!('path' in source)) return inbox.stats()
+  if (!existsSync(source.path)) return { pending: 0, active: 0, dead: 0, oldestPendingMs: 0 }
+  const reader = new SqliteInbox({ ...options, create: false })
+  try {
+    return await reader.stats()
+  } finally {
+    await reader.close(0)
   }
 }
 

@@ -78,7 +78,8 @@ export function sqsInbox(options: SqsInboxOptions): Inbox {
     cannotDiscardOlder: NO_RETENTION,
     checkOptions: checked => checkOptions(checked, queue, polls),
   })
-  const inbox: SqsInbox = Object.assign(pushed, { queue, polls })
+  const statsBeforeStart = { statsBeforeStart: () => pushed.stats() }
+  const inbox: SqsInbox = Object.assign(pushed, { queue, polls }, polls && statsBeforeStart)
   return inbox
 }
 

@@ -24,6 +24,20 @@ it('is ready once the inbox has started, which a probe triggers', async () => {
   expect(start).toHaveBeenCalledTimes(1)
 })
 
+it('is not ready, and starts nothing, while stored events may wait for a start that nobody has called', async () => {
+  const start = vi.fn()
+  const stored = { start, statsBeforeStart: () => memoryInbox().stats() }
+  const receiver = receiverOn(stored)
+  const probe = health(receiver)
+  expect(await ask(probe, 'ready')).toEqual([503, 'never_started'])
+  expect(await ask(probe, 'live')).toEqual([200, 'live'])
+  expect(start).not.toHaveBeenCalled()
+  await receiver.start()
+  expect(await ask(probe, 'ready')).toEqual([200, 'ready'])
+  const receivesOnly = createReceiver({ secret, logger: quiet, concurrency: 0, inbox: { ...memoryInbox(), ...stored, durable: true } })
+  expect(await ask(health(receivesOnly), 'ready')).toEqual([200, 'ready'])
+})
+
 it('is starting as long as the inbox is', async () => {
   const probe = health(receiverOn({ start: () => new Promise(() => {}) }))
   expect(await ask(probe, 'ready')).toEqual([503, 'starting'])

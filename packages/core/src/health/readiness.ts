@@ -3,7 +3,7 @@ import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 
 /** State of a receiver: accepting deliveries, or the reason why not. */
-export type Readiness = 'ready' | 'starting' | 'draining' | 'inbox_unavailable'
+export type Readiness = 'ready' | 'never_started' | 'starting' | 'draining' | 'inbox_unavailable'
 
 /** Kubernetes gives a probe one second by default. */
 const MAX_WAIT_MS = 800
@@ -31,6 +31,7 @@ export function createProbe(
 
   async function readiness(): Promise<Readiness> {
     if (inspected.isStopping()) return 'draining'
+    if (inspected.isNeverStarted()) return 'never_started'
     if (performance.now() - askedAt > KEPT_MS || asked === undefined) {
       askedAt = performance.now()
       asked = ask(receiver, inspected)
@@ -50,7 +51,7 @@ export function createProbe(
 
 /**
  * Starts the inbox if nothing has: a load balancer sends no delivery, which would start it, before the first probe
- * succeeds.
+ * succeeds. Not if stored events may wait in it, for which a handler may be missing still.
  */
 async function ask(receiver: Pick<Receiver, 'start'>, { inbox }: InspectedReceiver): Promise<Readiness> {
   try {

@@ -118,6 +118,11 @@ export interface Inbox {
    * events runs them too while time is left. Takes little longer than `timeoutMs`.
    */
   close(timeoutMs: number): Promise<DrainReport>
+  /**
+   * Set if stored events wait until a process has called `start`, because the inbox polls its engine: the receiver then
+   * reports a start that was forgotten. Counts them before the start, writes nothing, and leaves nothing open.
+   */
+  statsBeforeStart?(): MaybePromise<InboxStats>
   /** Counts across all processes that share the inbox. Rejects if the engine does not respond. */
   stats(): MaybePromise<InboxStats>
   readonly deadLetters: DeadLetterStore

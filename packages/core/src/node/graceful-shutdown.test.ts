@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { expect, it, vi } from 'vitest'
 import { createReceiver } from '../receiver/create-receiver.ts'
+import { inspectReceiver } from '../receiver/inspect.ts'
 import { gracefulShutdown } from './graceful-shutdown.ts'
 
 const secret = 'whsec_shutdown_0123456789abc'
@@ -90,4 +92,53 @@ it('reports a cleanup that fails and one that hangs, and continues', async () =>
       expect.stringContaining("'cleanup' did not finish"),
     )
   }
+})
+
+it('starts each receiver once the server listens, and not before', async () => {
+  const receivers = [receiverWith(), receiverWith()]
+  const starts = receivers.map(one => vi.spyOn(inspectReceiver(one).inbox, 'start'))
+  const server = createServer()
+  const end = gracefulShutdown(receivers, server, { signals: [], grace: '0s' })
+  await new Promise(resolve => setTimeout(resolve, 20))
+  for (const start of starts) expect(start).not.toHaveBeenCalled()
+  server.listen(0)
+  await vi.waitFor(() => {
+    for (const one of receivers) expect(inspectReceiver(one).state()).toBe('started')
+  })
+  await end()
+})
+
+it.each(['that listens', 'with an app around it that listens', 'left out'])(
+  'starts in the next turn with a server %s, so that handlers can still be registered in this one',
+  async kind => {
+    const receiver = receiverWith()
+    const server = createServer().listen(0)
+    await once(server, 'listening')
+    const app = { server, close: () => new Promise(resolve => server.close(resolve)) }
+    const given = kind === 'left out' ? undefined : kind === 'that listens' ? server : app
+    const end = gracefulShutdown(receiver, given, { signals: [], grace: '0s' })
+    receiver.on('*', () => {})
+    await vi.waitFor(() => expect(inspectReceiver(receiver).state()).toBe('started'))
+    await end()
+    server.close()
+  },
+)
+
+it('starts nothing after the shutdown, and a start of your own before or after changes nothing', async () => {
+  const late = receiverWith()
+  const server = createServer()
+  await gracefulShutdown(late, server, { signals: [], grace: '0s' })()
+  server.listen(0)
+  await once(server, 'listening')
+  const own = receiverWith()
+  const start = vi.spyOn(inspectReceiver(own).inbox, 'start')
+  await own.start()
+  const end = gracefulShutdown(own, server, { signals: [], grace: '0s' })
+  await own.start()
+  await new Promise(resolve => setTimeout(resolve, 20))
+  await own.start()
+  expect(start).toHaveBeenCalledTimes(1)
+  expect(inspectReceiver(late).state()).toBe('closed')
+  expect(late.logger.error).not.toHaveBeenCalled()
+  await end()
 })

@@ -46,11 +46,14 @@ export interface ShutdownReport {
 }
 
 /**
- * Ends a process without failing a delivery: on a signal it turns readiness off, keeps accepting for `grace`, drains
- * the receiver, closes the server and its idle connections, runs `cleanup`, and exits with 0. Anything left after
- * `timeout` is logged, and the process exits with 1. A second signal changes nothing. Call it once the server listens;
- * a worker process passes no `server`. Returns a function that does the same without a signal, and without ending the
- * process. Throws `ConfigurationError` for an invalid option.
+ * Starts the receivers once the server listens, and ends the process without failing a delivery. The start is tried
+ * again until it succeeds. A worker process passes no `server`: it starts in the next turn of the event loop. Register
+ * every handler before.
+ *
+ * On a signal it turns readiness off, keeps accepting for `grace`, drains the receiver, closes the server and its idle
+ * connections, runs `cleanup`, and exits with 0. Anything left after `timeout` is logged, and the process exits with 1. A
+ * second signal changes nothing. Returns a function that does the same without a signal, and without ending the process.
+ * Throws `ConfigurationError` for an invalid option.
  *
  * @example
  * const server = app.listen(3000)
@@ -72,6 +75,7 @@ export function gracefulShutdown(
   for (const signal of options.signals ?? defaultSignals()) {
     process.on(signal, () => void shutdown.endProcess(signal))
   }
+  shutdown.startReceivers()
   return () => shutdown.run()
 }
 
@@ -133,6 +137,16 @@ class Shutdown {
     this.#inspected = receivers.map(inspectReceiver)
     this.#server = server
     this.#settings = settings
+  }
+
+  /** A worker process has no server that would keep it alive until its inbox can be reached. */
+  startReceivers(): void {
+    const keepsProcess = this.#server === undefined
+    const start = (): void => {
+      for (const one of this.#inspected) one.keepStarting({ keepsProcess })
+    }
+    if (this.#server === undefined) setImmediate(start)
+    else this.#server.onListening(start)
   }
 
   /** Never rejects. A second call returns the first one's report. */

@@ -34,6 +34,12 @@ export class ServerCloser {
     })
   }
 
+  /** Calls `listener` in a later turn: once the server listens, or at once if it does. */
+  onListening(listener: () => void): void {
+    if (this.#server.listening) setImmediate(listener)
+    else this.#server.once('listening', listener)
+  }
+
   /** Makes every reply from now on end its connection, so that a load balancer opens the next one elsewhere. */
   endKeepAlive(): void {
     this.#server.prependListener(

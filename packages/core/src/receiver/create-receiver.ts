@@ -25,6 +25,7 @@ import { reportUnknownPatterns, warnWithoutHandlers } from '../worker/unhandled-
 import { createWorker, inOwnContext, type WorkerParts } from '../worker/worker.ts'
 import { DeliveryTaps } from './delivery-taps.ts'
 import { forgetHandled, startOf } from './effects.ts'
+import { reportForgottenStart } from './forgotten-start.ts'
 import { createRequestHandler, type HandleRequestParts } from './handle-request.ts'
 import { createIngest, type IngestParts } from './ingest.ts'
 import {
@@ -133,6 +134,8 @@ function inspectedOf(
     outage,
     isStopping: () => lifecycle.isStopping,
     beginStop: () => lifecycle.beginStop(),
+    isNeverStarted: () => lifecycle.isNeverStarted,
+    keepStarting: options => lifecycle.keepStarting(options),
     tapDeliveries: tap => taps.add(tap),
     wrap(wrap) {
       handlers.check('wrap', wrap)
@@ -167,6 +170,7 @@ function connect<Context>(
     sharing,
     queue,
     createdBy: CreatedBy.find(createReceiver, inbox, logger),
+    started: begunAt => failures.worked(begunAt),
     policy: policyOf(resolved, { clock, observe, activity, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
       freeze(handlers, concurrency > 0, logger)
@@ -181,6 +185,7 @@ function connect<Context>(
       return inOwnContext(asyncContext, run)
     },
   })
+  reportForgottenStart({ inbox, logger, isNeverStarted: () => lifecycle.isNeverStarted })
   const own = { inbox: lifecycle, decode, failures, queue, observers, activity }
   const steps = stepsOf(resolved, own, clock, tracing)
   return {

@@ -153,6 +153,12 @@ export class CreatedBy {
     return true
   }
 
+  /** True if a receiver of another evaluation is in this one's place. */
+  get isReplaced(): boolean {
+    const { running, files } = registry()
+    return running.has(this.#key) || files.get(this.#file)?.number !== this.#evaluation
+  }
+
   /** Forgets a receiver that has been closed. */
   closed(receiver: Replaceable<never>): void {
     const { running } = registry()

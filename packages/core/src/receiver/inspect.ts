@@ -31,6 +31,13 @@ export interface InspectedReceiver {
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */
   readonly beginStop: () => void
+  /** Returns whether stored events may wait because nobody has started this receiver. */
+  readonly isNeverStarted: () => boolean
+  /**
+   * Starts without being awaited, and tries again until that succeeds or the receiver is closed. `keepsProcess`: the
+   * process stays alive for it.
+   */
+  readonly keepStarting: (options: { readonly keepsProcess: boolean }) => void
   /** Wraps the function that runs attempts. Throws once processing has started. */
   readonly wrap: (wrap: WrapProcess) => void
   /**

@@ -13,6 +13,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { ReceiverHandlers } from '../worker/receiver-handlers.ts'
 import type { CreatedBy, Replaceable } from './evaluation.ts'
 import type { QueueLog } from './queue-log.ts'
+import { RepeatedStart } from './repeated-start.ts'
 
 /** Maximum wait for a start, which may take longer than a sender waits. */
 const MAX_WAIT_FOR_START_MS = 1000
@@ -32,6 +33,8 @@ export interface LifecycleParts {
   readonly queue: Pick<QueueLog, 'started' | 'drain'>
   /** The evaluation of a module that has created the receiver, if that is known. */
   readonly createdBy: CreatedBy | undefined
+  /** Called after a successful start with the monotonic time of its beginning. */
+  readonly started: (begunAt: number) => void
   /** Called once per start: freezes the handlers and returns the function that runs attempts. */
   readonly createProcess: () => ProcessEvent
 }
@@ -54,11 +57,19 @@ export class Lifecycle implements Replaceable<Lifecycle> {
   #stopEffects: (() => void) | undefined
   /** Receiver of a later evaluation of the module, which gets the deliveries that still arrive here. */
   #successor: Pick<Lifecycle, 'accept'> | undefined
+  /** Error of the last start, if it was observed and so logged. */
+  #observedFailure: unknown
+  readonly #repeated: RepeatedStart
   /** True once nothing is accepted any more. */
   isDraining = false
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
+    this.#repeated = new RepeatedStart({
+      logger: parts.policy.logger,
+      start: () => this.start(),
+      isLogged: error => error === this.#observedFailure,
+    })
   }
 
   /** True once deliveries should go elsewhere. Until the drain, those that arrive are still accepted. */
@@ -71,6 +82,21 @@ export class Lifecycle implements Replaceable<Lifecycle> {
     if (this.#started) return 'started'
     if (this.#hasFailed) return 'failed'
     return this.#starting === undefined ? 'new' : 'starting'
+  }
+
+  /**
+   * True while events of an earlier run may wait because nobody has started this receiver. False if the engine calls the
+   * consumer, if this process only receives, and if another evaluation of the module has a receiver for them.
+   */
+  get isNeverStarted(): boolean {
+    const { inbox, policy, createdBy } = this.#parts
+    if (inbox.statsBeforeStart === undefined || policy.concurrency === 0) return false
+    return this.state === 'new' && createdBy?.isReplaced !== true
+  }
+
+  /** Starts, and tries again until that succeeds or the receiver is closed. Never rejects. */
+  keepStarting(options: { readonly keepsProcess: boolean }): void {
+    this.#repeated.begin(options)
   }
 
   beginStop(): void {
@@ -102,6 +128,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
     if (this.#draining === undefined) {
       const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 0, maxMs: 3_600_000 })
       this.isDraining = true
+      this.#repeated.stop()
       this.#draining = this.#drain(timeoutMs).finally(() => {
         this.#isClosed = true
       })
@@ -117,6 +144,7 @@ export class Lifecycle implements Replaceable<Lifecycle> {
   handOver(successor: Pick<Lifecycle, 'accept'>): boolean {
     if (!this.#started || this.#draining !== undefined) return false
     this.#successor = successor
+    this.#repeated.stop()
     this.#started = false
     this.#draining = this.#drain(REPLACED_DRAIN_MS)
     this.#draining.catch(() => {})
@@ -150,7 +178,8 @@ export class Lifecycle implements Replaceable<Lifecycle> {
   }
 
   async #startInbox(): Promise<void> {
-    const { inbox, startEffects, policy, sharing, createProcess } = this.#parts
+    const { inbox, startEffects, policy, sharing, started, createProcess } = this.#parts
+    const begunAt = performance.now()
     const run = createProcess()
     try {
       claimInbox(inbox, this)
@@ -160,12 +189,14 @@ export class Lifecycle implements Replaceable<Lifecycle> {
       if (inbox.durable === true && this.#parts.createdBy?.started(this, policy.handlers) !== true)
         await settlesWithin(this.#parts.queue.started(), MAX_WAIT_FOR_COUNT_MS)
       this.#started = true
+      started(begunAt)
     } catch (cause) {
       this.#hasFailed = true
       this.#stopEffects?.()
       sharing.directory?.stop()
       if (belongsToAnother(inbox, this)) throw cause
       releaseInbox(inbox)
+      this.#observedFailure = cause
       // Observed here: deliveries that wait for a slow start get their reply before it fails.
       policy.observe({ kind: 'store_down', operation: 'start', error: cause })
       throw cause

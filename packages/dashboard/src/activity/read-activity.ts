@@ -15,7 +15,7 @@ import { type Facts, verdictOf } from './verdict.ts'
 export interface ActivitySources {
   readonly inbox: Inbox
   /** The receiver of this process. Absent for a tool. */
-  readonly receiver?: Pick<InspectedReceiver, 'outage' | 'silence'> | undefined
+  readonly receiver?: Pick<InspectedReceiver, 'outage' | 'silence' | 'isNeverStarted'> | undefined
   /** Returns an error's text as it may be shown. */
   readonly show?: (
     error: string,
@@ -65,6 +65,7 @@ async function read(sources: ActivitySources, window: ActivityWindow, now: numbe
     pausedMs: stats.paused === true ? await pausedMs(inbox, now) : undefined,
     processes,
     minutes,
+    isNeverStarted: sources.receiver?.isNeverStarted(),
     silence: silenceOf(sources, now),
     lastError: await lastErrorOf(sources, stats),
   }

@@ -17,6 +17,8 @@ export interface Facts {
   readonly processes?: readonly InboxProcess[] | undefined
   /** The last hour by minute, the oldest first. Absent if the inbox keeps no figures. */
   readonly minutes?: readonly ActivitySlot[] | undefined
+  /** True if nobody has started this process's receiver, on whose inbox stored events may wait. */
+  readonly isNeverStarted?: boolean | undefined
   /** State of the option `expectEvery`. Absent without it. */
   readonly silence?: { readonly isSilent: boolean; readonly silentMs?: number | undefined } | undefined
   /** The last error of an event, as it may be shown. */
@@ -47,6 +49,7 @@ const MAX_NAMED = 3
 /** One rule each for the states. The first one that applies decides: what it tells explains those below it. */
 const RULES: readonly ((facts: Known) => Verdict | undefined)[] = [
   paused,
+  neverStarted,
   withoutWorker,
   failingAll,
   failingTypes,
@@ -91,18 +94,36 @@ function waitUntilResumed(pending: number): string {
   return `${countOf(pending, 'event waits', 'events wait')} until somebody resumes handling.`
 }
 
-/** A running attempt shows a worker that the inbox does not list, of an earlier release. */
+function neverStarted({ isNeverStarted, stats, processes }: Known): Verdict | undefined {
+  if (isNeverStarted !== true || hasWorker(processes)) return undefined
+  const waiting = stats.pending + stats.active
+  const sentence =
+    waiting === 0
+      ? 'Never started: stored events would wait until the next delivery.'
+      : `Never started: ${countOf(waiting, 'stored event waits', 'stored events wait')} until the next delivery.`
+  const tone = waiting === 0 ? 'wait' : 'bad'
+  return { state: 'never_started', tone, sentence, cause: `This process needs ${START}.` }
+}
+
+/** Events that a process was handling when it ended wait like the others: an inbox counts them as active until somebody starts. */
 function withoutWorker({ stats, processes }: Known): Verdict | undefined {
   const { pending, active, oldestPendingMs } = stats
-  if (processes === undefined || pending === 0 || active > 0 || oldestPendingMs < WAITING_MS) return undefined
-  if (processes.some(({ seenMs }) => seenMs <= GONE_MS)) return undefined
-  const wait = `${countOf(pending, 'event waits', 'events wait')}, the oldest for ${spanOf(oldestPendingMs)}`
+  const waiting = pending + active
+  if (processes === undefined || waiting === 0 || oldestPendingMs < WAITING_MS) return undefined
+  if (hasWorker(processes)) return undefined
+  const wait = `${countOf(waiting, 'event waits', 'events wait')}, the oldest for ${spanOf(oldestPendingMs)}`
   const sentence = `No worker: ${wait}, and no process handles events.`
   const cause =
     processes.length === 0
-      ? 'No process with handlers uses this inbox.'
+      ? `No process has started a receiver with handlers on this inbox: it needs ${START}.`
       : `The last one, ${processes[0]?.process || 'unnamed'}, has been silent for ${spanOf(Math.min(...processes.map(({ seenMs }) => seenMs)))}.`
   return { state: 'no_worker', tone: 'bad', sentence, cause, where: { list: 'processes' } }
+}
+
+const START = 'gracefulShutdown(hooks, server), or await hooks.start()'
+
+function hasWorker(processes: readonly InboxProcess[] = []): boolean {
+  return processes.some(({ seenMs }) => seenMs <= GONE_MS)
 }
 
 function failingAll({ hour, lastError }: Known): Verdict | undefined {

@@ -59,7 +59,7 @@ export interface ResolvedDashboard {
   readonly logger: Logger
   /** Absent without a receiver. */
   readonly activity: Activity | undefined
-  readonly receiver: Pick<InspectedReceiver, 'outage' | 'silence'> | undefined
+  readonly receiver: Pick<InspectedReceiver, 'outage' | 'silence' | 'isNeverStarted'> | undefined
   readonly authorize: (request: Request, native: unknown) => Authorization | Promise<Authorization>
   /** Absent: accepts any host. */
   readonly allowedHosts: readonly string[] | undefined
@@ -157,8 +157,8 @@ function sourceOf({
   const inspected: InspectedReceiver = inspectReceiver(receiver)
   const activity = new Activity(Date.now)
   receiver.subscribe(observation => activity.observe(observation))
-  const { observe, logger, outage, silence } = inspected
-  return { inbox: inspected.inbox, observe, logger, activity, receiver: { outage, silence } }
+  const { observe, logger, outage, silence, isNeverStarted } = inspected
+  return { inbox: inspected.inbox, observe, logger, activity, receiver: { outage, silence, isNeverStarted } }
 }
 
 function isObject(value: unknown): value is object {

@@ -52,7 +52,8 @@ export interface ActivityReport {
 }
 
 /**
- * `outage`: the inbox or its store fails. `paused`: somebody paused handling, of all types or of some. `no_worker`: events
+ * `outage`: the inbox or its store fails. `paused`: somebody paused handling, of all types or of some.
+ * `never_started`: nobody has started this process's receiver, and no other process handles events. `no_worker`: events
  * wait, and no process handles them. `failing_all`, `failing_types`: attempts at events of every type fail, or of some.
  * `behind`: events that could run have waited for a minute. `silent`: deliveries are missing for longer than
  * `expectEvery` allows. `idle`: nothing happened in the last hour.
@@ -60,6 +61,7 @@ export interface ActivityReport {
 export type VerdictState =
   | 'outage'
   | 'paused'
+  | 'never_started'
   | 'no_worker'
   | 'failing_all'
   | 'failing_types'
