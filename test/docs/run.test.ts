@@ -1,6 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bullmqInbox } from '@ackhook/bullmq'
+import { createReceiver, type Inbox } from '@ackhook/core'
+import { sqliteInbox } from '@ackhook/sqlite'
 import { sign } from '@ackhook/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort } from '../support/free-port.ts'
@@ -49,6 +52,37 @@ describe.each(of('server'))('$name', block => {
     await expectPromises(request => fetch(url, request))
     for (const stop of stops.splice(0).reverse()) await stop()
     await expect(fetch(url, signed('evt_late'))).rejects.toThrow()
+  })
+})
+
+/** Blocks of an app or a worker that has a durable inbox, or may have one. One that only receives handles nothing. */
+const apps = blocks.filter(
+  ({ run, code }) =>
+    run !== 'none' &&
+    code.includes('gracefulShutdown(') &&
+    !/concurrency: 0|acknowledge: 'after-processing'|store: /.test(code),
+)
+/** Every block has its secret in one of these forms. */
+const SECRET_OPTION = /secret: process\.env(?:\.SIGNING_SECRET|\['SIGNING_SECRET'\])|secret(?=,)/
+
+describe.each(apps)('$name', block => {
+  it('handles what an earlier process left in a durable inbox, within seconds and without a delivery', async () => {
+    const [id, { code, ...rest }] = [`evt_stored_${count}`, block]
+    const path = join(elsewhere, `${id}.db`)
+    const open = (): Inbox =>
+      code.includes('bullmqInbox') ? bullmqInbox({ connection: redis.url }) : sqliteInbox(path)
+    const earlier = createReceiver({ secret, inbox: open(), concurrency: 0 })
+    expect((await earlier.ingest(JSON.parse(signed(id).body), { source: 'test' })).outcome).toBe('accepted')
+    await earlier.close()
+    const inbox = `sqliteInbox(${JSON.stringify(path)})`
+    const stored = code.includes('Inbox(')
+      ? code.replace(/sqliteInbox\([^)]*\)/, inbox)
+      : `import { sqliteInbox } from '@ackhook/sqlite'\n${code.replace(SECRET_OPTION, found => `${found}, inbox: ${inbox}`)}`
+    expect(stored.includes(inbox) || code.includes('bullmqInbox')).toBe(true)
+    await start({ ...rest, code: stored }, await freePort())
+    const tool = createReceiver({ secret, inbox: open(), concurrency: 0 })
+    stops.unshift(() => tool.close())
+    await vi.waitFor(async () => expect((await tool.lookup(id)).state).toBe('handled'), 8000)
   })
 })
 

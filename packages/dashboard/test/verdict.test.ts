@@ -88,7 +88,10 @@ it('sees another process of the file handle events, fail at most of them, and go
   })
 })
 
-it.each([['never_started', true], ['no_worker', false]] as const)(
+it.each([
+  ['never_started', true],
+  ['no_worker', false],
+] as const)(
   'is %s, and not fine, when the event of a process that was killed waits for a start that nobody has called',
   async (state, isMounted) => {
     const path = join(folder, `${state}.db`)

@@ -34,7 +34,12 @@ it('is not ready, and starts nothing, while stored events may wait for a start t
   expect(start).not.toHaveBeenCalled()
   await receiver.start()
   expect(await ask(probe, 'ready')).toEqual([200, 'ready'])
-  const receivesOnly = createReceiver({ secret, logger: quiet, concurrency: 0, inbox: { ...memoryInbox(), ...stored, durable: true } })
+  const receivesOnly = createReceiver({
+    secret,
+    logger: quiet,
+    concurrency: 0,
+    inbox: { ...memoryInbox(), ...stored, durable: true },
+  })
   expect(await ask(health(receivesOnly), 'ready')).toEqual([200, 'ready'])
 })
 

@@ -51,18 +51,26 @@ it('tells it too if the count fails or hangs, with the reason', async () => {
   ]) {
     const { told } = receiverOn({ statsBeforeStart })
     await vi.advanceTimersByTimeAsync(20_000)
-    expect(told()).toMatchObject([{ level: 'error', message: /unknown: .*(no connection|not respond|no file)/ }])
+    expect(told()).toMatchObject([
+      { level: 'error', message: /unknown: .*(no connection|not respond|no file)/ },
+    ])
   }
 })
 
 it('counts those of a process that has ended apart from those that wait', async () => {
   const { told } = receiverOn({ statsBeforeStart: () => ({ ...WAITING, pending: 1, active: 2 }) })
   await vi.advanceTimersByTimeAsync(10_000)
-  expect(told()[0]?.message).toContain('1 event waits now, and 2 belong to another process, or to one that has')
+  expect(told()[0]?.message).toContain(
+    '1 event waits now, and 2 belong to another process, or to one that has',
+  )
 })
 
 it.each<[string, Partial<Inbox>, Partial<ReceiverOptions>]>([
-  ['an inbox whose engine calls the consumer, or that begins empty', { statsBeforeStart: undefined as never }, {}],
+  [
+    'an inbox whose engine calls the consumer, or that begins empty',
+    { statsBeforeStart: undefined as never },
+    {},
+  ],
   ['a receiver that only receives', {}, { concurrency: 0 }],
 ])('tells nothing of %s', async (_, change, options) => {
   const { told, inspected } = receiverOn(change, options)
@@ -72,16 +80,19 @@ it.each<[string, Partial<Inbox>, Partial<ReceiverOptions>]>([
   expect(inspected.isNeverStarted()).toBe(false)
 })
 
-it.each(['a start', 'a start that failed', 'a start while it counts', 'a drain'])('tells nothing after %s', async what => {
-  let counted = (_: InboxStats): void => {}
-  const { receiver, told } = receiverOn({
-    ...(what === 'a start that failed' && { start: () => Promise.reject(new Error('no disk')) }),
-    statsBeforeStart: () => new Promise(resolve => (counted = resolve)),
-  })
-  if (what.startsWith('a start w')) await vi.advanceTimersByTimeAsync(10_000)
-  if (what === 'a drain') await receiver.close()
-  else await receiver.start().catch(() => {})
-  counted(WAITING)
-  await vi.advanceTimersByTimeAsync(60_000)
-  expect(told()).toEqual([])
-})
+it.each(['a start', 'a start that failed', 'a start while it counts', 'a drain'])(
+  'tells nothing after %s',
+  async what => {
+    let counted = (_: InboxStats): void => {}
+    const { receiver, told } = receiverOn({
+      ...(what === 'a start that failed' && { start: () => Promise.reject(new Error('no disk')) }),
+      statsBeforeStart: () => new Promise(resolve => (counted = resolve)),
+    })
+    if (what.startsWith('a start w')) await vi.advanceTimersByTimeAsync(10_000)
+    if (what === 'a drain') await receiver.close()
+    else await receiver.start().catch(() => {})
+    counted(WAITING)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(told()).toEqual([])
+  },
+)

@@ -38,7 +38,9 @@ async function tell(
   logger.error(
     {
       code: 'never_started',
-      ...('pending' in counted ? { pending: counted.pending, active: counted.active } : { err: counted.error }),
+      ...('pending' in counted
+        ? { pending: counted.pending, active: counted.active }
+        : { err: counted.error }),
     },
     `Nobody has started this receiver, so the stored events${of} wait until its next delivery. ${waiting} Call gracefulShutdown(hooks, server), or await hooks.start(), once all handlers are registered.`,
   )

@@ -47,7 +47,10 @@ export class RepeatedStart {
   async #try(): Promise<void> {
     this.#isRunning = true
     const starting = this.#parts.start()
-    const failed = starting.then(() => false, (error: unknown) => this.#failed(error))
+    const failed = starting.then(
+      () => false,
+      (error: unknown) => this.#failed(error),
+    )
     if (!(await settlesWithin(starting, SLOW_MS))) this.#tellSlow()
     if (await failed) this.#wait()
     else this.stop()
