@@ -51,7 +51,7 @@ export interface Receiver<Events = KnownEvents<Record<never, never>>, Context = 
   /**
    * Begins processing and freezes the handlers. The first request also does so, and waits at most a second for the
    * inbox. With a durable inbox call it at boot, so that events left from the last run are processed, and a broken
-   * inbox is noticed at once. Rejects with `draining` after `close()`.
+   * inbox is noticed at once; `gracefulShutdown` calls it too. Rejects with `draining` after `close()`.
    */
   start(): Promise<void>
   /**
