@@ -111,6 +111,7 @@ export { printable } from './lib/printable.ts'
 export { shellWord } from './lib/shell-word.ts'
 export { createTokens } from './lib/tokens.ts'
 export { consoleLogger } from './platform/console-logger.ts'
+export { type Round, Rounds, RoundsBoard, type RoundsParts } from './lib/rounds.ts'
 export { createTimeouts } from './platform/create-timeouts.ts'
 export type { Timeout, Timeouts } from './platform/platform.ts'
 export {

@@ -59,3 +59,17 @@ test('nothing is queried or reported after stop', async () => {
   expect(reported).toEqual([])
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('a query that is never answered does not end the watch', async () => {
+  let hangs = true
+  const warned: string[] = []
+  const notices = () => (hangs ? new Promise<never>(() => {}) : Promise.resolve([EVICTS]))
+  const logger = { info() {}, warn: (_: object, message: string) => void warned.push(message), error() {} }
+  const watch = new NoticeWatch({ notices }, { observe() {}, logger })
+  watch.start()
+  await vi.advanceTimersByTimeAsync(MINUTE_MS)
+  hangs = false
+  await vi.advanceTimersByTimeAsync(2 * MINUTE_MS)
+  expect(warned).toEqual(['it evicts'])
+  watch.stop()
+})

@@ -1,7 +1,10 @@
-import type { ProcessingPolicy } from '@ackhook/core/spi'
+import { type ProcessingPolicy, Rounds } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
 const PERIOD_MS = 60_000
+const DEADLINE_MS = 30_000
+
+type Policy = Pick<ProcessingPolicy, 'observe' | 'logger' | 'rounds'>
 
 /**
  * Reports server settings under which events may be lost, at the start and when they change: an operator may change
@@ -9,36 +12,40 @@ const PERIOD_MS = 60_000
  */
 export class NoticeWatch {
   readonly #engine: Pick<Engine, 'notices'>
-  readonly #policy: Pick<ProcessingPolicy, 'observe' | 'logger'>
+  readonly #policy: Policy
+  readonly #rounds: Rounds<void>
   #known: ReadonlySet<string> = new Set()
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #stopped = false
 
-  constructor(engine: Pick<Engine, 'notices'>, policy: Pick<ProcessingPolicy, 'observe' | 'logger'>) {
+  constructor(engine: Pick<Engine, 'notices'>, policy: Policy) {
     this.#engine = engine
     this.#policy = policy
+    this.#rounds = new Rounds({
+      name: 'notices',
+      board: policy.rounds,
+      deadlineMs: DEADLINE_MS,
+      run: ({ signal }) => this.#look(signal),
+      succeeded: () => PERIOD_MS,
+      // Managed servers may forbid the query, and deliveries tell an outage.
+      failed: () => PERIOD_MS,
+    })
   }
 
   start(): void {
-    void this.#look()
+    this.#rounds.next(0)
   }
 
   stop(): void {
-    this.#stopped = true
-    clearTimeout(this.#timer)
+    void this.#rounds.end()
   }
 
-  async #look(): Promise<void> {
-    // Managed servers may forbid the query.
-    const notices = await this.#engine.notices().catch(() => undefined)
-    if (this.#stopped) return
-    for (const notice of notices ?? []) {
+  async #look(signal: AbortSignal): Promise<void> {
+    const notices = await this.#engine.notices()
+    signal.throwIfAborted()
+    for (const notice of notices) {
       if (this.#known.has(notice.message)) continue
       this.#policy.observe({ kind: 'notice', ...notice })
       this.#policy.logger.warn({ code: notice.code }, notice.message)
     }
-    if (notices !== undefined) this.#known = new Set(notices.map(({ message }) => message))
-    this.#timer = setTimeout(() => void this.#look(), PERIOD_MS)
-    this.#timer.unref()
+    this.#known = new Set(notices.map(({ message }) => message))
   }
 }

@@ -1,4 +1,4 @@
-import type { StoreNotice } from '@ackhook/core/spi'
+import { Rounds, type StoreNotice } from '@ackhook/core/spi'
 import type {
   Bite,
   Engine,
@@ -19,6 +19,7 @@ import { numberedQueue, type QueueRecord } from './queue-record.ts'
 
 /** Longest time until a process notices that another one uses a new number of queues. */
 const REFRESH_MS = 5000
+const DEADLINE_MS = 30_000
 
 /**
  * Several queues as one. The hash of an event's id determines its queue. An event is also looked up in the queues that
@@ -40,7 +41,14 @@ export class ManyQueues implements Engine {
   #otherCounts: readonly number[] = []
   #retentionMs = Number.POSITIVE_INFINITY
   #looking: Promise<void> | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Any other call to this server reports a failure. */
+  readonly #rounds = new Rounds<void>({
+    name: 'queues',
+    deadlineMs: DEADLINE_MS,
+    run: () => this.#refresh(),
+    succeeded: () => REFRESH_MS,
+    failed: () => REFRESH_MS,
+  })
   #closed = false
   #onMore = (): void => {}
 
@@ -100,7 +108,7 @@ export class ManyQueues implements Engine {
     await this.#look()
     await this.#all(queue => queue.prepare(policy))
     await this.#followPause()
-    this.#refreshLater()
+    this.#rounds.next(REFRESH_MS)
   }
 
   add(jobs: readonly NewJob[]): readonly Promise<boolean | KnownJob>[] {
@@ -232,7 +240,7 @@ export class ManyQueues implements Engine {
 
   #stop(): void {
     this.#closed = true
-    clearTimeout(this.#timer)
+    void this.#rounds.end()
   }
 
   /** Returns the queues that may have an event: its current queue, and those by other numbers of queues. */
@@ -319,22 +327,10 @@ export class ManyQueues implements Engine {
       await this.#record.forget(count)
   }
 
-  #refreshLater(): void {
-    clearTimeout(this.#timer)
-    if (this.#closed) return
-    this.#timer = setTimeout(() => void this.#refresh(), REFRESH_MS)
-    this.#timer.unref()
-  }
-
   async #refresh(): Promise<void> {
-    try {
-      await this.#record.use(this.#count)
-      await this.#look()
-      await this.#followPause()
-    } catch {
-      // Any other call to this server reports the failure.
-    }
-    this.#refreshLater()
+    await this.#record.use(this.#count)
+    await this.#look()
+    await this.#followPause()
   }
 
   #all<T>(ask: (queue: QueueEngine) => Promise<T>): Promise<T[]> {

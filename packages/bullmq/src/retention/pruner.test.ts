@@ -111,3 +111,14 @@ test('nothing is pruned after stop', async () => {
   expect(bites.length).toBe(length)
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('a round whose reply never comes is given up and told, and the next ones prune on', async () => {
+  const { engine, bites, errors } = pruning(3)
+  const { prune } = engine
+  engine.prune = () => new Promise(() => {})
+  await vi.advanceTimersByTimeAsync(31_000)
+  expect(errors.map(({ message }) => message)).toEqual(['prune did not respond within 30000 ms'])
+  engine.prune = prune
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(bites.length).toBeGreaterThan(0)
+})

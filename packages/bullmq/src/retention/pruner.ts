@@ -1,4 +1,4 @@
-import { type ProcessingPolicy, settlesWithin } from '@ackhook/core/spi'
+import { type ProcessingPolicy, Rounds, settlesWithin } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
 /** Time for which a handled event stays complete, for dashboards. */
@@ -19,6 +19,8 @@ const MIN_PAUSE_MS = 10
  */
 const MAX_PAUSE_MS = 100
 const CLOSE_MS = 1000
+/** A round whose reply is lost is given up. The slowest one, on PostgreSQL, is ended by its own limit of 10 s. */
+const DEADLINE_MS = 30_000
 
 type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
 
@@ -30,59 +32,61 @@ type PrunedEngine = Pick<Engine, 'prune' | 'isFull'>
 export class Pruner {
   readonly #engine: PrunedEngine
   readonly #wholeMs: number
-  readonly #onError: (error: Error) => void
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #running: Promise<void> | undefined
+  readonly #rounds: Rounds<number>
+  #running: Promise<number> | undefined
   /** The server is out of memory: until that ends, no event stays complete. */
   #isUrgent = false
-  #stopped = false
 
-  constructor(engine: PrunedEngine, { retentionMs }: ProcessingPolicy, onError: (error: Error) => void) {
+  constructor(
+    engine: PrunedEngine,
+    { retentionMs, rounds }: Pick<ProcessingPolicy, 'retentionMs' | 'rounds'>,
+    onError: (error: Error) => void,
+  ) {
     this.#engine = engine
     this.#wholeMs = Math.min(WHOLE_MS, retentionMs)
-    this.#onError = onError
+    this.#rounds = new Rounds({
+      name: 'prune',
+      board: rounds,
+      deadlineMs: DEADLINE_MS,
+      run: () => (this.#running = this.#bite()),
+      succeeded: ms => ms,
+      failed: error => {
+        onError(error as Error)
+        return PERIOD_MS
+      },
+    })
   }
 
   start(): void {
     // Processes that start together take turns.
-    this.#schedule(PERIOD_MS * (0.5 + Math.random() / 2))
+    this.#rounds.next(PERIOD_MS * (0.5 + Math.random() / 2))
   }
 
   /** Prunes at once, if that helps against an add's error. */
   relieve(error: unknown): void {
     if (this.#isUrgent || !this.#engine.isFull(error)) return
     this.#isUrgent = true
-    if (this.#running === undefined) this.#schedule(0)
+    this.#rounds.next(0)
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    clearTimeout(this.#timer)
+    void this.#rounds.end()
     if (this.#running !== undefined) await settlesWithin(this.#running, CLOSE_MS)
   }
 
-  #schedule(ms: number): void {
-    if (this.#stopped) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#running = this.#bite()
-    }, ms)
-    this.#timer.unref()
-  }
-
-  async #bite(): Promise<void> {
+  /** Returns the pause until the next round. */
+  async #bite(): Promise<number> {
     const startedAt = performance.now()
     const isUrgent = this.#isUrgent
     let hasMore = false
     try {
       const wholeMs = isUrgent ? 0 : this.#wholeMs
       hasMore = await this.#engine.prune({ wholeMs, limit: BITE, isUrgent })
-    } catch (error) {
-      this.#onError(error as Error)
+    } finally {
+      this.#running = undefined
+      if (!hasMore && isUrgent) this.#isUrgent = false
     }
-    this.#running = undefined
-    if (!hasMore && isUrgent) this.#isUrgent = false
-    this.#schedule(hasMore ? pauseAfter(performance.now() - startedAt) : PERIOD_MS)
+    return hasMore ? pauseAfter(performance.now() - startedAt) : PERIOD_MS
   }
 }
 

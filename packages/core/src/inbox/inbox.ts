@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { RoundsBoard } from '../lib/rounds.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AcceptResult } from './accept-result.ts'
@@ -76,6 +77,8 @@ export interface ProcessingPolicy {
   readonly deadLetterRetentionMs?: number | undefined
   /** Absent if the inbox has no {@link Inbox.activity}. */
   readonly activity?: ActivitySource | undefined
+  /** Board of recurring work, for `Rounds` of `@ackhook/core/spi`. */
+  readonly rounds?: RoundsBoard | undefined
 }
 
 /** Options of a receiver that an inbox may refuse. */

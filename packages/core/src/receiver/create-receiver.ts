@@ -11,6 +11,7 @@ import type { DeadLetter, DeadLetterStore, Inbox, ListOptions, ProcessingPolicy 
 import { groupOf, readGroups } from '../inbox/letter-group.ts'
 import { oneOf, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import { RoundsBoard } from '../lib/rounds.ts'
 import { FailureLog } from '../observe/failure-log.ts'
 import { guardClock } from '../observe/guards.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -63,7 +64,7 @@ export function createReceiver<
   // Verification alone uses the user's clock unguarded: without a time, nothing is proven.
   const clock = guardClock(resolved.clock)
   const silence = new Silence({ expected, inbox, clock, logger, observers })
-  const parts: ReceiverParts = { clock, handlers, observers, wraps, silence }
+  const parts: ReceiverParts = { clock, handlers, observers, wraps, silence, rounds: new RoundsBoard() }
   const { handle, ingest, ...running } = connect(resolved, parts)
   const { lifecycle } = running
   const inspected = inspectedOf(resolved, { ...parts, ...running })
@@ -110,6 +111,7 @@ interface ReceiverParts {
   readonly observers: Observers
   readonly wraps: WrapProcess[]
   readonly silence: Silence
+  readonly rounds: RoundsBoard
 }
 
 interface Running {
@@ -121,7 +123,7 @@ interface Running {
 /** Picks what tools may see and do. */
 function inspectedOf(
   { inbox, logger, capacity, contract }: ResolvedOptions<never>,
-  { handlers, observers, wraps, silence, lifecycle, taps, outage }: ReceiverParts & Running,
+  { handlers, observers, wraps, silence, rounds, lifecycle, taps, outage }: ReceiverParts & Running,
 ): InspectedReceiver {
   return {
     inbox,
@@ -134,6 +136,7 @@ function inspectedOf(
     outage,
     isStopping: () => lifecycle.isStopping,
     beginStop: () => lifecycle.beginStop(),
+    rounds,
     isNeverStarted: () => lifecycle.isNeverStarted,
     keepStarting: options => lifecycle.keepStarting(options),
     tapDeliveries: tap => taps.add(tap),
@@ -147,7 +150,7 @@ function inspectedOf(
 /** Connects the parts between a request and its handlers. */
 function connect<Context>(
   resolved: ResolvedOptions<Context>,
-  { clock, handlers, observers, wraps, silence }: ReceiverParts,
+  { clock, handlers, observers, wraps, silence, rounds }: ReceiverParts,
 ): Pick<Receiver<never, Context>, 'handle' | 'ingest'> & Running {
   const { inbox, logger, namespace, concurrency, capacity, contract, schemas, handlerWaitMs } = resolved
   const { [TRACING]: tracing } = (resolved.observe ?? {}) as { [TRACING]?: Tracing }
@@ -166,12 +169,12 @@ function connect<Context>(
   const sharing = new ReceiverHandlers({ handlers, clock, handlerWaitMs, namespace, location })
   const lifecycle = new Lifecycle({
     inbox,
-    startEffects: startOf(resolved),
+    startEffects: startOf(resolved, rounds),
     sharing,
     queue,
     createdBy: CreatedBy.find(createReceiver, inbox, logger),
     started: begunAt => failures.worked(begunAt),
-    policy: policyOf(resolved, { clock, observe, activity, handlers: concurrency > 0 ? sharing : undefined }),
+    policy: policyOf(resolved, { clock, observe, activity, rounds, handlers: concurrency > 0 ? sharing : undefined }),
     createProcess() {
       freeze(handlers, concurrency > 0, logger)
       silence.start(() => lifecycle.isDraining)
@@ -232,8 +235,9 @@ function policyOf(
     clock,
     observe,
     activity,
+    rounds,
     handlers,
-  }: Pick<ProcessingPolicy, 'clock' | 'observe' | 'activity' | 'handlers'>,
+  }: Pick<ProcessingPolicy, 'clock' | 'observe' | 'activity' | 'rounds' | 'handlers'>,
 ): ProcessingPolicy {
   return {
     acknowledge: resolved.acknowledge,
@@ -251,6 +255,7 @@ function policyOf(
     logger: resolved.logger,
     handlers,
     activity,
+    rounds,
   }
 }
 

@@ -1,6 +1,7 @@
 import { AckhookError } from '../errors/errors.ts'
 import type { DeadLetterStore, Inbox } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { RoundsBoard } from '../lib/rounds.ts'
 import type { Logger } from '../observe/logger.ts'
 
 /** What handlers' effects need to know of the receiver. */
@@ -10,6 +11,8 @@ export interface EffectsHost {
   readonly logger: Logger
   /** Events whose handlers may run again at any time: their marks must stay. Absent if only the engine's tools can read them. */
   readonly deadLetters: Pick<DeadLetterStore, 'list'> | undefined
+  /** Board of recurring work, for `Rounds` of `@ackhook/core/spi`. */
+  readonly rounds?: RoundsBoard | undefined
 }
 
 /**
@@ -32,15 +35,13 @@ interface Effectful {
 }
 
 /** Returns what starts a receiver's effects, if it has any. */
-export function startOf({
-  effects,
-  inbox,
-  concurrency,
-  logger,
-}: Omit<EffectsHost, 'deadLetters'> & Effectful): (() => MaybePromise<() => void>) | undefined {
+export function startOf(
+  { effects, inbox, concurrency, logger }: Omit<EffectsHost, 'deadLetters' | 'rounds'> & Effectful,
+  rounds: RoundsBoard,
+): (() => MaybePromise<() => void>) | undefined {
   if (effects === undefined) return undefined
   const deadLetters = inbox.deadLetters.unreadable === true ? undefined : inbox.deadLetters
-  return () => effects.start({ concurrency, logger, deadLetters })
+  return () => effects.start({ concurrency, logger, deadLetters, rounds })
 }
 
 /**

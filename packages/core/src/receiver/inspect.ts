@@ -6,6 +6,7 @@ import type { WebhookEvent } from '../events/event-types.ts'
 import type { DeliveryParts } from '../inbox/delivery.ts'
 import type { Inbox, ProcessEvent } from '../inbox/inbox.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { RoundsBoard } from '../lib/rounds.ts'
 import type { OutageState } from '../observe/failure-log.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -31,6 +32,8 @@ export interface InspectedReceiver {
   readonly isStopping: () => boolean
   /** Turns readiness off. Deliveries are accepted until `close()`. */
   readonly beginStop: () => void
+  /** When each kind of recurring work of this receiver last completed. */
+  readonly rounds: RoundsBoard
   /** Returns whether stored events may wait because nobody has started this receiver. */
   readonly isNeverStarted: () => boolean
   /**

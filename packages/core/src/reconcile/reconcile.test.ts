@@ -90,15 +90,100 @@ it('keeps its place and tries again later if the list fails in the middle, or th
     },
   })
   await vi.advanceTimersByTimeAsync(0)
-  expect(told()).toEqual(['warn reconcile_failed'])
+  expect(told()).toEqual(['warn events_missed', 'warn reconcile_failed'])
   await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
-  expect(told()).toHaveLength(2)
+  expect(told()).toHaveLength(3)
   fails = false
   await vi.advanceTimersByTimeAsync(29 * MINUTE_MS)
   expect(handled).toEqual(['evt_a'])
   await vi.advanceTimersByTimeAsync(MINUTE_MS + 10)
   await vi.waitFor(() => expect(handled).toEqual(['evt_a', 'evt_b']))
   expect(told().at(-1)).toBe('warn events_missed')
+  await repairs.close()
+})
+
+it('tells all that it has repaired, also before a list fails, hangs, is closed, or the receiver refuses', async () => {
+  for (const end of ['fails', 'hangs', 'closes', 'refuses'] as const) {
+    let isInterrupted = true
+    const { repairs, logger, receiver } = receiving({
+      list: async function* () {
+        for (let i = 0; i < 20; i++) {
+          if (i === 15 && isInterrupted) {
+            if (end === 'fails') throw new Error('page 2: 502')
+            if (end === 'closes') void repairs.close()
+            if (end === 'refuses') vi.spyOn(receiver, 'ingest').mockResolvedValueOnce(FULL)
+            if (end === 'hangs') await new Promise(() => {})
+          }
+          yield event(`evt_${i}`, 300)
+        }
+      },
+    })
+    const missed = () =>
+      logger.lines.reduce((sum, { fields }) => sum + (fields['code'] === 'events_missed' ? Number(fields['missed']) : 0), 0)
+    await vi.advanceTimersByTimeAsync(3 * MINUTE_MS)
+    expect([end, missed()]).toEqual([end, 15])
+    isInterrupted = false
+    await vi.advanceTimersByTimeAsync(30 * MINUTE_MS)
+    expect([end, missed()]).toEqual([end, end === 'closes' ? 15 : 20])
+    await repairs.close()
+  }
+})
+
+it('tells what it repairs every minute of a long comparison, and an hour of it', async () => {
+  const { repairs, logger, told } = receiving({
+    list: async function* () {
+      for (let i = 0; i < 70; i++) {
+        await new Promise(resolve => setTimeout(resolve, MINUTE_MS))
+        yield event(`evt_${i}`, 300)
+      }
+    },
+  })
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS)
+  expect(told().filter(line => line === 'warn events_missed').length).toBeGreaterThan(8)
+  await vi.advanceTimersByTimeAsync(65 * MINUTE_MS)
+  expect(told().filter(line => line === 'warn reconcile_slow')).toHaveLength(1)
+  const missed = logger.lines.filter(({ fields }) => fields['code'] === 'events_missed')
+  expect(missed.reduce((sum, { fields }) => sum + Number(fields['missed']), 0)).toBe(70)
+  await repairs.close()
+})
+
+it.each<[string, Partial<ReconcileOptions>]>([
+  ['list call', { list: () => new Promise(() => {}) }],
+  ['page of the list', { list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) as never }],
+  ['cursor that is read', { cursor: { load: () => new Promise(() => {}), save() {} } }],
+  ['cursor that is written', { cursor: { load: () => undefined, save: () => new Promise(() => {}) } }],
+  ['claim', { cursor: { load: () => undefined, save() {}, claim: () => new Promise(() => {}) } }],
+])('tells a %s that never answers, aborts it, and goes on with the next comparison', async (_, options) => {
+  const { repairs, told } = receiving(options)
+  await vi.advanceTimersByTimeAsync(2 * MINUTE_MS)
+  expect(told()).toEqual(['warn reconcile_failed'])
+  await vi.advanceTimersByTimeAsync(40 * MINUTE_MS)
+  expect(told().length).toBeGreaterThan(1)
+  await repairs.close()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('hears of an aborted list by its signal', async () => {
+  let signal: AbortSignal | undefined
+  const { repairs } = receiving({ list: query => ((signal = query.signal), new Promise(() => {})) })
+  await vi.advanceTimersByTimeAsync(2 * MINUTE_MS)
+  expect(signal?.aborted).toBe(true)
+  await repairs.close()
+})
+
+it('forgets a cursor that a clock saved which was ahead, says so, and compares on', async () => {
+  let saved: Date | undefined
+  const cursor = { load: () => saved, save: (to: Date) => void (saved = to) }
+  vi.setSystemTime(NOW + 24 * HOUR_MS)
+  const { repairs, asked, told, handled, events } = receiving({ cursor })
+  await vi.advanceTimersByTimeAsync(0)
+  vi.setSystemTime(NOW)
+  events.push(event('evt_lost', 70))
+  await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
+  expect(asked).toHaveLength(2)
+  await vi.waitFor(() => expect(handled).toEqual(['evt_lost']))
+  expect(told()).toContain('warn reconcile_clock')
+  expect(saved?.getTime()).toBeLessThan(NOW)
   await repairs.close()
 })
 
@@ -158,6 +243,8 @@ it('aborts the list that is under way when it is closed', async () => {
   expect(aborted).toHaveBeenCalledTimes(1)
   expect(told()).toEqual([])
 })
+
+const FULL = { outcome: 'refused', status: 503, code: 'capacity_exceeded' } as never
 
 it.each([
   [{}, /Option 'list'/],

@@ -2,7 +2,7 @@ import { ConfigurationError, describeError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
 import { refuseNull, refuseUnknownNames, show } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
-import { letProcessEnd } from '../lib/let-process-end.ts'
+import { type Round, Rounds } from '../lib/rounds.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 
@@ -24,7 +24,8 @@ export interface Cursor {
 export interface ReconcileOptions {
   /**
    * Lists the events since a time, by their creation, in any order and with repetitions: a list, or an async iterable of
-   * pages' events. Heed `signal`: it is aborted by `close()`. The platform publishes no such call.
+   * pages' events. Heed `signal`: it is aborted by `close()`, and once nothing has come for two minutes. The platform
+   * publishes no such call.
    */
   readonly list: (query: {
     readonly since: Date
@@ -138,80 +139,132 @@ function inMemory(): Cursor {
   return { load: () => at, save }
 }
 
+/** Time in which a list, a cursor or the inbox must answer: a page of events, not all of them. */
+const STALLED_MS = 120_000
+/** A comparison that lasts longer tells so, and what it has repaired until then. */
+const TELL_MS = 60_000
+const LONG_MS = 3_600_000
+
+/** Counts of one comparison, and the part of them that was told. */
+class Counts {
+  readonly total = { listed: 0, missed: 0, invalid: 0 }
+  #told: Reconciled = NOTHING
+  /** The first is told after a second, so that a process that is killed has told it. */
+  #toldAt = performance.now() + 1000 - TELL_MS
+  #longAt = performance.now() + LONG_MS
+
+  /** Returns what has been counted since the last call, if it is time to tell that. */
+  untold(isOver: boolean): Reconciled | undefined {
+    if (!isOver && performance.now() - this.#toldAt < TELL_MS) return undefined
+    this.#toldAt = performance.now()
+    const [{ listed, missed, invalid }, told] = [this.total, this.#told]
+    this.#told = { listed, missed, invalid }
+    return { listed: listed - told.listed, missed: missed - told.missed, invalid: invalid - told.invalid }
+  }
+
+  /** Returns whether another hour has passed. */
+  isLong(): boolean {
+    if (performance.now() < this.#longAt) return false
+    this.#longAt += LONG_MS
+    return true
+  }
+}
+
 class Schedule {
   readonly #receiver: Pick<Receiver<never, never>, 'ingest'>
   readonly #inspected: InspectedReceiver
   readonly #options: Resolved
-  readonly #abort = new AbortController()
-  #running: Promise<Reconciled> | undefined
-  #failures = 0
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #rounds: Rounds<Reconciled>
 
   constructor(receiver: Pick<Receiver<never, never>, 'ingest'>, options: Resolved) {
     this.#receiver = receiver
     this.#inspected = inspectReceiver(receiver)
     this.#options = options
-    this.#wait(0)
+    this.#rounds = new Rounds({
+      name: 'reconcile',
+      board: this.#inspected.rounds,
+      deadlineMs: STALLED_MS,
+      run: round => this.#compare(round),
+      succeeded: () => this.#endWithReceiver() ?? options.everyMs,
+      failed: (error, failures) => this.#failed(error, failures),
+    })
+    this.#rounds.next(0)
   }
 
   run(): Promise<Reconciled> {
-    this.#running ??= this.#compare().finally(() => (this.#running = undefined))
-    return this.#running
+    return this.#rounds.now()
   }
 
-  async close(): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#abort.abort(new Error('The reconciliation was closed.'))
-    await this.#running?.catch(() => {})
+  close(): Promise<void> {
+    return this.#rounds.end(new Error('The reconciliation was closed.'))
   }
 
-  #wait(ms: number): void {
-    if (this.#abort.signal.aborted || this.#inspected.isStopping()) return
-    this.#timer = setTimeout(() => void this.#turn(), ms)
-    letProcessEnd(this.#timer)
+  #endWithReceiver(): 0 | undefined {
+    if (!this.#inspected.isStopping()) return undefined
+    void this.close()
+    return 0
   }
 
-  async #turn(): Promise<void> {
-    const { everyMs } = this.#options
+  #failed(err: unknown, failures: number): number {
+    if (this.#endWithReceiver() !== undefined) return 0
+    const delayMs = this.#options.everyMs * Math.min(MAX_BACKOFF, 2 ** (failures - 1))
+    this.#inspected.logger.warn(
+      { code: 'reconcile_failed', err },
+      `Events could not be compared with the list: ${describeError(err)}. Tried again in ${Math.round(delayMs / 1000)} s.`,
+    )
+    return delayMs
+  }
+
+  async #compare(round: Round): Promise<Reconciled> {
+    const counts = new Counts()
+    // What a comparison has repaired before it failed is repaired: the next one counts only the rest.
+    const tell = (): void => this.#tell(counts, true)
+    round.signal.addEventListener('abort', tell)
     try {
-      await this.run()
-      this.#failures = 0
-    } catch (err) {
-      this.#failures++
-      if (this.#abort.signal.aborted || this.#inspected.isStopping()) return
-      this.#inspected.logger.warn(
-        { code: 'reconcile_failed', err },
-        `Events could not be compared with the list: ${describeError(err)}. Tried again in ${Math.round(this.#delayMs() / 1000)} s.`,
-      )
+      return await this.#compareAll(round, counts)
+    } finally {
+      tell()
     }
-    this.#wait(this.#failures === 0 ? everyMs : this.#delayMs())
   }
 
-  #delayMs(): number {
-    return this.#options.everyMs * Math.min(MAX_BACKOFF, 2 ** (this.#failures - 1))
-  }
-
-  async #compare(): Promise<Reconciled> {
-    const { cursor, everyMs, settleMs, overlapMs, since, list } = this.#options
-    const { signal } = this.#abort
+  async #compareAll({ signal, progressed }: Round, counts: Counts): Promise<Reconciled> {
+    const { cursor, everyMs, settleMs, list } = this.#options
     if ((await cursor.claim?.(everyMs)) === false) return NOTHING
+    progressed()
     const until = Date.now() - settleMs
-    const known = await cursor.load()
-    const from = known === undefined ? (since?.getTime() ?? Date.now() - DAY_MS) : known.getTime() - overlapMs
+    const from = this.#from(await cursor.load())
+    progressed()
     if (from >= until) return NOTHING
-    const counts = { listed: 0, missed: 0, invalid: 0 }
-    if (!Number.isFinite(from)) throw new Error("The option 'cursor' loaded no valid Date, and not undefined")
     const listed: unknown = await list({ since: new Date(from), signal })
     if (!isList(listed))
       throw new Error(`The option 'list' must return an array or an async iterable; returned ${show(listed)}`)
     for await (const event of listed) {
       signal.throwIfAborted()
-      if (isOlder(event, until)) await this.#offer(event, counts)
+      progressed()
+      if (isOlder(event, until)) await this.#offer(event, counts.total)
+      progressed()
+      this.#tell(counts, false)
     }
     signal.throwIfAborted()
     await cursor.save(new Date(until))
-    this.#tell(counts)
-    return counts
+    return counts.total
+  }
+
+  /** A time that is still to come was saved by a clock that was ahead: what was compared since is unknown. */
+  #from(known: Date | undefined): number {
+    const { overlapMs, since, settleMs } = this.#options
+    const now = Date.now()
+    const first = since?.getTime() ?? now - DAY_MS
+    if (known === undefined) return first
+    if (!(known instanceof Date) || Number.isNaN(known.getTime()))
+      throw new Error("The option 'cursor' loaded no valid Date, and not undefined")
+    if (known.getTime() <= now) return known.getTime() - overlapMs
+    const from = Math.min(first, now - settleMs - overlapMs)
+    this.#inspected.logger.warn(
+      { code: 'reconcile_clock', cursor: known.toISOString() },
+      `The cursor ${known.toISOString()} is still to come: a clock is wrong, or was. It is forgotten, and events are compared since ${new Date(from).toISOString()}. If the clock was wrong for longer than that, compare earlier events with 'since'.`,
+    )
+    return from
   }
 
   /** A refusal that passes ends the comparison, so that the cursor stays; one that does not is the event's own. */
@@ -227,8 +280,14 @@ class Schedule {
     counts.invalid++
   }
 
-  #tell({ listed, missed, invalid }: Reconciled): void {
+  #tell(counts: Counts, isOver: boolean): void {
     const { logger, observe } = this.#inspected
+    if (counts.isLong())
+      logger.warn(
+        { code: 'reconcile_slow', ...counts.total },
+        `A comparison with the list is not over after an hour or more: ${counts.total.listed} events so far. Perhaps its pages repeat.`,
+      )
+    const { listed, missed, invalid } = counts.untold(isOver) ?? NOTHING
     if (missed > 0) {
       const message = `${missed} of ${listed} events had never been delivered: they are handled now. A webhook was lost, by the sender or in front of this receiver.`
       logger.warn({ code: 'events_missed', missed, listed }, message)

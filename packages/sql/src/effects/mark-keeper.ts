@@ -1,4 +1,5 @@
 import type { EffectsHost } from '@ackhook/core'
+import { describeError, Rounds } from '@ackhook/core/spi'
 import type { Database } from '../database/database.ts'
 import type { Dialect } from '../database/dialect.ts'
 import { NOW } from '../schema/ddl.ts'
@@ -10,6 +11,8 @@ const LETTERS = 100
 /** A step follows another one after a second, while there is more to do, and otherwise after a minute. */
 const STEP_MS = 1000
 const REST_MS = 60_000
+/** A step that has not been answered by then is given up: a connection may be lost without a word. */
+const DEADLINE_MS = 60_000
 
 /**
  * Deletes marks of this application's handlers that are older than the retention, a few at a time: another application may
@@ -27,48 +30,57 @@ export class MarkKeeper {
   #after: string | undefined
   /** Monotonic milliseconds at which the next look at all letters begins. */
   #lookAt = Number.NEGATIVE_INFINITY
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #isStopped = false
+  readonly #logger: EffectsHost['logger']
+  readonly #rounds: Rounds<boolean>
+  /** Text of the last failure that was told. */
+  #told: string | undefined
 
-  constructor(database: Database, { retentionMs, handlers, letters }: MarkKeeperOptions) {
+  constructor(database: Database, { retentionMs, handlers, letters, logger, rounds }: MarkKeeperOptions) {
     this.#database = database
     this.#retentionMs = retentionMs
     this.#handlers = handlers
     this.#letters = letters
     this.#statements = statementsOf(database.dialect)
+    this.#logger = logger
+    this.#rounds = new Rounds({
+      name: 'marks',
+      board: rounds,
+      deadlineMs: DEADLINE_MS,
+      run: ({ signal }) => this.#step(signal),
+      succeeded: hasMore => {
+        this.#told = undefined
+        return inTurn(hasMore ? STEP_MS : REST_MS)
+      },
+      failed: error => this.#failed(error),
+    })
   }
 
   start(): void {
-    this.#wait(STEP_MS)
+    this.#rounds.next(inTurn(STEP_MS))
   }
 
   stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
+    void this.#rounds.end()
   }
 
-  #wait(ms: number): void {
-    // Processes that were started together take turns.
-    this.#timer = setTimeout(() => void this.#run(), ms * (0.5 + Math.random()))
-    this.#timer.unref()
-  }
-
-  async #run(): Promise<void> {
-    let hasMore = false
-    try {
-      hasMore = await this.#step()
-    } catch {
-      // The database or the inbox is down, as handlers and deliveries will tell. The look at the letters begins again.
-      this.#after = undefined
-    }
-    if (!this.#isStopped) this.#wait(hasMore ? STEP_MS : REST_MS)
+  /** The look at the letters begins again. */
+  #failed(err: unknown): number {
+    this.#after = undefined
+    const text = describeError(err)
+    if (text !== this.#told)
+      this.#logger.warn(
+        { code: 'marks_not_kept', err },
+        `Marks of handlers could not be renewed or deleted: ${text}. Tried again every minute. Until that succeeds, none is deleted, and those of a dead letter may reach their end.`,
+      )
+    this.#told = text
+    return inTurn(REST_MS)
   }
 
   /** Returns whether there is more to do at once. */
-  async #step(): Promise<boolean> {
+  async #step(signal: AbortSignal): Promise<boolean> {
     if (this.#letters !== undefined && performance.now() >= this.#lookAt) {
       const isUnderWay = this.#after !== undefined
-      const page = isUnderWay || (await this.#hasOld()) ? await this.#renewPage(this.#letters) : 0
+      const page = isUnderWay || (await this.#hasOld()) ? await this.#renewPage(this.#letters, signal) : 0
       if (page > 0) return true
       this.#after = undefined
       this.#lookAt = performance.now() + this.#retentionMs / 8
@@ -85,12 +97,17 @@ export class MarkKeeper {
     return rows.length > 0
   }
 
-  async #renewPage(letters: NonNullable<EffectsHost['deadLetters']>): Promise<number> {
+  async #renewPage(
+    letters: NonNullable<EffectsHost['deadLetters']>,
+    signal: AbortSignal,
+  ): Promise<number> {
     const page = await letters.list({ limit: LETTERS, order: 'oldest', after: this.#after })
     for (const { id, namespace } of page) {
       if (!canBeStored(id) || !canBeStored(namespace)) continue
       await this.#database.query(this.#statements.renew, [id, namespace, this.#halfMs])
     }
+    // A step that was given up has lost its place.
+    signal.throwIfAborted()
     this.#after = page.at(-1)?.cursor
     return page.length
   }
@@ -100,11 +117,18 @@ export class MarkKeeper {
   }
 }
 
+/** Processes that were started together take turns. */
+function inTurn(ms: number): number {
+  return ms * (0.5 + Math.random())
+}
+
 interface MarkKeeperOptions {
   readonly retentionMs: number
   /** Names of the handlers whose marks may be deleted. */
   readonly handlers: ReadonlySet<string>
   readonly letters: EffectsHost['deadLetters']
+  readonly logger: EffectsHost['logger']
+  readonly rounds: EffectsHost['rounds']
 }
 
 interface Statements {

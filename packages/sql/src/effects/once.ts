@@ -173,6 +173,8 @@ class Effects {
       retentionMs,
       handlers: this.#names,
       letters: host.deadLetters,
+      logger: host.logger,
+      rounds: host.rounds,
     })
     keeper.start()
     return () => keeper.stop()

@@ -23,6 +23,7 @@ const POLICY_FIELDS = {
   handlers: true,
   deadLetterRetentionMs: true,
   activity: true,
+  rounds: true,
 } satisfies Readonly<Record<keyof ProcessingPolicy, true>>
 const CHECKED_FIELDS = {
   concurrency: true,

@@ -13,9 +13,14 @@ function setUp(failedAt: number[]) {
   const queries: OlderLetters[] = []
   const observed: Observation[] = []
   const logged: string[] = []
-  const state: { now: number | undefined; isDown: boolean } = { now: 0, isDown: false }
+  const state: { now: number | undefined; isDown: boolean; hangs: boolean } = {
+    now: 0,
+    isDown: false,
+    hangs: false,
+  }
   const discardOlder = async (query: OlderLetters) => {
     if (state.isDown) throw new Error('away')
+    if (state.hangs) await new Promise(() => {})
     queries.push(query)
     const old = failedAt.filter(at => at < query.failedBefore).slice(0, query.limit)
     failedAt.splice(0, old.length)
@@ -52,6 +57,18 @@ describe('dropOldLetters', () => {
     expect(observed).toEqual([{ kind: 'dropped', cause: 'retention', dead: 2, waiting: 0 }])
     expect(logged).toHaveLength(1)
     expect(logged[0]).toMatch(/^2 dead letters were dropped, .*deadLetterRetention, '30d'/)
+    stop()
+  })
+
+  it('gives up a step that is never answered, tells it, and drops on', async () => {
+    const { failedAt, observed, state, stop } = setUp([0, 1])
+    state.now = 40 * DAY_MS
+    state.hangs = true
+    await vi.advanceTimersByTimeAsync(32_000)
+    expect(observed).toMatchObject([{ kind: 'store_down', operation: 'retention' }])
+    state.hangs = false
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(failedAt).toEqual([])
     stop()
   })
 

@@ -1,5 +1,5 @@
 import { formatMs } from '../../lib/duration.ts'
-import { letProcessEnd } from '../../lib/let-process-end.ts'
+import { Rounds } from '../../lib/rounds.ts'
 import type { DeadLetterStore, ProcessingPolicy } from '../inbox.ts'
 import { failedBefore } from '../letter-age.ts'
 
@@ -14,9 +14,11 @@ const MIN_REST_MS = 1000
 const MAX_REST_MS = 3_600_000
 /** A long pass is told while it lasts: if it is a mistake, somebody can still stop it. */
 const TELL_EVERY_MS = 60_000
+/** A step that has not been answered by then is given up: an engine may lose a reply. */
+const DEADLINE_MS = 30_000
 
 /** What dropping old dead letters needs of the policy. */
-export type DropPolicy = Pick<ProcessingPolicy, 'deadLetterRetentionMs' | 'observe' | 'logger'>
+export type DropPolicy = Pick<ProcessingPolicy, 'deadLetterRetentionMs' | 'observe' | 'logger' | 'rounds'>
 
 /**
  * Drops the dead letters whose retention is over, from now until the returned function is called. Every process of an inbox
@@ -26,7 +28,6 @@ export function dropOldLetters(letters: DeadLetterStore, policy: DropPolicy): ()
   const { deadLetterRetentionMs } = policy
   if (deadLetterRetentionMs === undefined) return () => {}
   const dropping = new Dropping(letters, policy, deadLetterRetentionMs)
-  dropping.waitFor(MIN_REST_MS)
   return () => dropping.stop()
 }
 
@@ -34,8 +35,7 @@ class Dropping {
   readonly #letters: DeadLetterStore
   readonly #policy: DropPolicy
   readonly #retentionMs: number
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #isStopped = false
+  readonly #rounds: Rounds<number>
   /** Letters dropped in this pass that have not been told. */
   #dropped = 0
   /** Monotonic milliseconds at which they were last told. */
@@ -45,39 +45,44 @@ class Dropping {
     this.#letters = letters
     this.#policy = policy
     this.#retentionMs = retentionMs
-  }
-
-  waitFor(ms: number): void {
-    if (this.#isStopped) return
-    // Processes that were started together take turns.
-    this.#timer = setTimeout(() => void this.#step(), ms * (0.5 + Math.random() / 2))
-    letProcessEnd(this.#timer)
+    this.#rounds = new Rounds({
+      name: 'retention',
+      board: policy.rounds,
+      deadlineMs: DEADLINE_MS,
+      run: () => this.#step(),
+      succeeded: inTurn,
+      failed: error => {
+        policy.observe({ kind: 'store_down', operation: 'retention', error })
+        return inTurn(this.#restMs)
+      },
+    })
+    this.#rounds.next(inTurn(MIN_REST_MS))
   }
 
   stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
+    void this.#rounds.end()
     this.#tell()
   }
 
-  async #step(): Promise<void> {
+  /** Returns the pause until the next step. */
+  async #step(): Promise<number> {
     const startedAt = performance.now()
-    let count = 0
-    try {
-      const before = await failedBefore(this.#letters, this.#retentionMs)
-      if (before !== undefined && !this.#isStopped)
-        count = (await this.#letters.discardOlder?.({ failedBefore: before, limit: AT_ONCE })) ?? 0
-    } catch (error) {
-      // Calls that are pending when the inbox closes fail.
-      if (!this.#isStopped) this.#policy.observe({ kind: 'store_down', operation: 'retention', error })
-    }
+    const before = await failedBefore(this.#letters, this.#retentionMs)
+    const count =
+      before === undefined || this.#rounds.hasEnded
+        ? 0
+        : ((await this.#letters.discardOlder?.({ failedBefore: before, limit: AT_ONCE })) ?? 0)
     if (this.#dropped === 0) this.#toldAt = startedAt
     this.#dropped += count
-    if (this.#isStopped || performance.now() - this.#toldAt >= TELL_EVERY_MS) this.#tell()
-    if (count >= AT_ONCE)
-      return this.waitFor(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startedAt)))
+    if (this.#rounds.hasEnded || performance.now() - this.#toldAt >= TELL_EVERY_MS) this.#tell()
+    if (count >= AT_ONCE && !this.#rounds.hasEnded)
+      return Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startedAt))
     this.#tell()
-    this.waitFor(Math.max(MIN_REST_MS, Math.min(MAX_REST_MS, this.#retentionMs / PASSES)))
+    return this.#restMs
+  }
+
+  get #restMs(): number {
+    return Math.max(MIN_REST_MS, Math.min(MAX_REST_MS, this.#retentionMs / PASSES))
   }
 
   /** Once for each pass, and each minute of a long one: a line for each letter would hide the rest of the log. */
@@ -93,4 +98,9 @@ class Dropping {
       `${dropped} dead ${dropped === 1 ? 'letter was' : 'letters were'} dropped, because the last attempt is longer ago than deadLetterRetention, ${formatMs(this.#retentionMs)}: the events were acknowledged, and will not be handled.`,
     )
   }
+}
+
+/** Processes that were started together take turns. */
+function inTurn(ms: number): number {
+  return ms * (0.5 + Math.random() / 2)
 }
