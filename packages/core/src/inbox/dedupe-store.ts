@@ -120,6 +120,10 @@ export interface CompleteOptions {
    * in so many then counts as the same.
    */
   readonly fingerprint: number
+  /** Namespace of the event. A store that forgets ids takes those that may be replayed from the one that holds the most. */
+  readonly namespace?: string | undefined
+  /** Time for which a captured delivery of the event could still pass: twice the tolerance, in milliseconds. */
+  readonly replayableMs?: number | undefined
 }
 
 /** Something an operator should know about a store, for example that it may evict claims. */

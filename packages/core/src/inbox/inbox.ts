@@ -65,6 +65,8 @@ export interface ProcessingPolicy {
   readonly retry: RetryPolicy
   /** Retention of a handled event's id, in milliseconds. */
   readonly retentionMs: number
+  /** Time for which a captured delivery could still pass: twice the tolerance, in milliseconds. */
+  readonly replayableMs?: number | undefined
   /** True if deliveries carry an `order`. Events of one key run one at a time, the oldest pending one first. */
   readonly serialize: boolean
   /** Milliseconds since the epoch, for records only: leases and delays use the inbox's own clock. */

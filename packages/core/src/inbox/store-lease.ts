@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
-import type { Claim, ClaimOptions, DedupeStore, KeptRuns, RunCount } from './dedupe-store.ts'
+import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, KeptRuns, RunCount } from './dedupe-store.ts'
 import { LeaseTime, type Moment, momentNow } from './lease-time.ts'
 
 /** Result of a renewal. `unknown`: the store failed or had no room, and the lease may still be held. */
@@ -65,9 +65,10 @@ export class StoreLease {
   }
 
   /** Resolves to whether the lease was still ours, or nobody's. Rejects or throws if the store fails. */
-  complete(retentionMs: number): MaybePromise<boolean> {
+  complete(options: Omit<CompleteOptions, 'fingerprint'>): MaybePromise<boolean> {
     const { store, key, fingerprint } = this.#parts
-    return store.complete(key, this.#token, { retentionMs, fingerprint })
+    const { retentionMs, namespace, replayableMs } = options
+    return store.complete(key, this.#token, { retentionMs, fingerprint, namespace, replayableMs })
   }
 
   /**

@@ -248,6 +248,7 @@ function policyOf(
     handlerTimeoutMs: resolved.handlerTimeoutMs,
     retry: resolved.retry,
     retentionMs: resolved.retentionMs,
+    replayableMs: 2 * resolved.toleranceMs,
     deadLetterRetentionMs: resolved.deadLetterRetentionMs,
     serialize: resolved.serializeBy !== undefined,
     clock,

@@ -16,6 +16,7 @@ const POLICY_FIELDS = {
   handlerTimeoutMs: true,
   retry: true,
   retentionMs: true,
+  replayableMs: true,
   serialize: true,
   clock: true,
   observe: true,

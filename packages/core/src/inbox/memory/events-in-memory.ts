@@ -346,11 +346,11 @@ export class EventsInMemory {
     else void this.#completeLater(entry, remembered)
   }
 
-  #remember({ key, lease, delivery: { fingerprint } }: Entry): MaybePromise<boolean> {
-    const { retentionMs } = this.#policy
+  #remember({ key, lease, delivery: { fingerprint, namespace } }: Entry): MaybePromise<boolean> {
+    const { retentionMs, replayableMs } = this.#policy
     try {
-      if (lease !== undefined) return lease.complete(retentionMs)
-      return this.#store.complete(key, '', { retentionMs, fingerprint })
+      if (lease !== undefined) return lease.complete({ retentionMs, namespace, replayableMs })
+      return this.#store.complete(key, '', { retentionMs, fingerprint, namespace, replayableMs })
     } catch (error) {
       return Promise.reject(error)
     }

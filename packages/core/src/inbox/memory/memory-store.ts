@@ -5,7 +5,9 @@ import { DEFAULT_ENTRIES, MAX_ENTRIES, SeenIds } from './seen-ids.ts'
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * Maximum number of remembered events. Beyond it the oldest are forgotten, and their redeliveries would run again.
+   * Maximum number of remembered events. Beyond it the oldest are forgotten, and their redeliveries would run again. Those
+   * younger than twice the tolerance are taken from the namespace that holds the most; until one is found, the store may
+   * hold a sixty-fourth more.
    * Default 1,000,000, at most 8,388,608. Each takes up to 180 bytes, allocated as needed.
    */
   readonly maxIds?: number | undefined

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { StoreNotice } from '../dedupe-store.ts'
 import { SeenIds } from './seen-ids.ts'
 
@@ -102,4 +102,105 @@ it('remembers the same ids as a plain list of the newest', () => {
       keys.filter(one => newest.includes(one)),
     )
   }
+})
+
+describe('namespaces of one set', () => {
+  const REPLAYABLE_MS = 600_000
+  const DAY_MS = 86_400_000
+  const inNamespace = (ids: SeenIds, namespace: string, key: string): void =>
+    void ids.complete(key, '', {
+      fingerprint: key.length - 2 ** 31,
+      retentionMs: DAY_MS,
+      namespace,
+      replayableMs: REPLAYABLE_MS,
+    })
+  const knows = (ids: SeenIds, key: string): boolean => ids.handled(key, key.length - 2 ** 31) === 'completed'
+
+  it("keeps a tenant's ids while another's events push out its own", () => {
+    const ids = new SeenIds(1000)
+    for (let i = 0; i < 50; i++) inNamespace(ids, 'quiet', `quiet_${i}`)
+    for (let i = 0; i < 100_000; i++) inNamespace(ids, 'busy', `busy_${i}`)
+    for (let i = 0; i < 50; i++) expect([i, knows(ids, `quiet_${i}`)]).toEqual([i, true])
+    expect([knows(ids, 'busy_99999'), knows(ids, 'busy_1000'), knows(ids, 'busy_98000')]).toEqual([true, false, false])
+  })
+
+  it('lets a namespace push out its own, as the only one and beside others', () => {
+    const ids = new SeenIds(10)
+    for (let i = 0; i < 20; i++) inNamespace(ids, 'one', `one_${i}`)
+    expect([knows(ids, 'one_9'), knows(ids, 'one_10')]).toEqual([false, true])
+    inNamespace(ids, 'other', 'other_0')
+    inNamespace(ids, 'one', 'one_20')
+    expect([knows(ids, 'one_10'), knows(ids, 'one_11'), knows(ids, 'one_12'), knows(ids, 'other_0')]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+  })
+
+  it('protects an id only as long as its event can be replayed, and not once it has expired', () => {
+    vi.useFakeTimers()
+    const ids = new SeenIds(100)
+    inNamespace(ids, 'quiet', 'quiet_old')
+    vi.advanceTimersByTime(REPLAYABLE_MS)
+    inNamespace(ids, 'quiet', 'quiet_young')
+    for (let i = 0; i < 100; i++) inNamespace(ids, 'busy', `busy_${i}`)
+    expect([knows(ids, 'quiet_old'), knows(ids, 'quiet_young')]).toEqual([false, true])
+    vi.advanceTimersByTime(REPLAYABLE_MS)
+    for (let i = 0; i < 300; i++) inNamespace(ids, 'busy', `late_${i}`)
+    expect(knows(ids, 'quiet_young')).toBe(false)
+  })
+
+  it('keeps the time that a protected id has left, though it gets another turn', () => {
+    vi.useFakeTimers()
+    const ids = new SeenIds(100)
+    inNamespace(ids, 'quiet', 'quiet')
+    vi.advanceTimersByTime(300_000)
+    for (let i = 0; i < 5000; i++) inNamespace(ids, 'busy', `busy_${i}`)
+    expect(ids.lookup('quiet')).toEqual({ state: 'handled', leftMs: DAY_MS - 300_000 })
+    expect(ids.handled('quiet', 1)).toBe('conflict')
+  })
+
+  it('holds at most a sixty-fourth more than its bound, and looks at few ids for each, whatever their order', () => {
+    const max = 20_000
+    const ids = new SeenIds(max)
+    const names = Array.from({ length: 100 }, (_, i) => `tenant_${i}`)
+    const kept: string[] = []
+    const add = (name: string, i: number): void => {
+      inNamespace(ids, name, `${name}_${i}`)
+      kept.push(`${name}_${i}`)
+    }
+    // All of the small ones come first, so that those of the largest are found last.
+    for (let i = 0; i < 100; i++) for (const name of names.slice(1)) add(name, i)
+    for (let i = 0; i < 60_000; i++) add('tenant_0', i)
+    const held = kept.filter(key => knows(ids, key))
+    expect(held.length).toBeGreaterThanOrEqual(max)
+    expect(held.length).toBeLessThanOrEqual(max + max / 64 + 1)
+    expect(held.filter(key => !key.startsWith('tenant_0_'))).toHaveLength(9900)
+  })
+
+  it('takes from the largest, in turn, when many tenants share it', () => {
+    const ids = new SeenIds(1000)
+    for (let i = 0; i < 3000; i++) inNamespace(ids, `tenant_${i % 10}`, `${i % 10}_${Math.floor(i / 10)}`)
+    for (let tenant = 0; tenant < 10; tenant++) {
+      const held = Array.from({ length: 300 }, (_, i) => knows(ids, `${tenant}_${i}`)).filter(Boolean).length
+      expect(held).toBeGreaterThan(90)
+    }
+    for (let i = 0; i < 300; i++) inNamespace(ids, `new_${i}`, `new_${i}`)
+    for (let i = 0; i < 300; i++) expect(knows(ids, `new_${i}`)).toBe(true)
+  })
+
+  it('counts an id that is handled again or forgotten once', () => {
+    const ids = new SeenIds(4)
+    for (const fingerprint of [1, 1, 2, 3])
+      ids.complete('a', '', { fingerprint, retentionMs: DAY_MS, namespace: 'one', replayableMs: REPLAYABLE_MS })
+    inNamespace(ids, 'two', 'x')
+    inNamespace(ids, 'two', 'y')
+    inNamespace(ids, 'two', 'z')
+    inNamespace(ids, 'three', 'new')
+    expect([ids.handled('a', 3), knows(ids, 'x'), knows(ids, 'y')]).toEqual(['completed', false, true])
+    for (const key of ['a', 'y', 'z', 'new']) expect(ids.forget(key)).toBe(true)
+    for (let i = 0; i < 8; i++) inNamespace(ids, 'two', `w_${i}`)
+    expect([knows(ids, 'w_3'), knows(ids, 'w_4')]).toEqual([false, true])
+  })
 })

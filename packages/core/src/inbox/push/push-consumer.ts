@@ -226,7 +226,9 @@ export class PushConsumer {
     const { policy } = this.#parts
     for (let failures = 1; ; failures++) {
       try {
-        const isOurs = await lease.complete(policy.retentionMs)
+        const { retentionMs, replayableMs } = policy
+        const { namespace } = delivery
+        const isOurs = await lease.complete({ retentionMs, replayableMs, namespace })
         lease.end()
         if (!isOurs) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
         return DONE
