@@ -27,7 +27,10 @@ it('gives up a round that never settles, passes that on, aborts it, and begins t
   await vi.advanceTimersByTimeAsync(999)
   expect([failed.mock.calls.length, signal?.aborted, rounds.sinceCompletedMs]).toEqual([0, false, 999])
   await vi.advanceTimersByTimeAsync(1)
-  expect(failed).toHaveBeenCalledWith(expect.objectContaining({ message: 'work did not respond within 1000 ms' }), 1)
+  expect(failed).toHaveBeenCalledWith(
+    expect.objectContaining({ message: 'work did not respond within 1000 ms' }),
+    1,
+  )
   expect(signal?.aborted).toBe(true)
   hangs = false
   await vi.advanceTimersByTimeAsync(100)

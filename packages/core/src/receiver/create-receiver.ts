@@ -174,7 +174,13 @@ function connect<Context>(
     queue,
     createdBy: CreatedBy.find(createReceiver, inbox, logger),
     started: begunAt => failures.worked(begunAt),
-    policy: policyOf(resolved, { clock, observe, activity, rounds, handlers: concurrency > 0 ? sharing : undefined }),
+    policy: policyOf(resolved, {
+      clock,
+      observe,
+      activity,
+      rounds,
+      handlers: concurrency > 0 ? sharing : undefined,
+    }),
     createProcess() {
       freeze(handlers, concurrency > 0, logger)
       silence.start(() => lifecycle.isDraining)

@@ -119,7 +119,10 @@ it('tells all that it has repaired, also before a list fails, hangs, is closed, 
       },
     })
     const missed = () =>
-      logger.lines.reduce((sum, { fields }) => sum + (fields['code'] === 'events_missed' ? Number(fields['missed']) : 0), 0)
+      logger.lines.reduce(
+        (sum, { fields }) => sum + (fields['code'] === 'events_missed' ? Number(fields['missed']) : 0),
+        0,
+      )
     await vi.advanceTimersByTimeAsync(3 * MINUTE_MS)
     expect([end, missed()]).toEqual([end, 15])
     isInterrupted = false
@@ -149,7 +152,10 @@ it('tells what it repairs every minute of a long comparison, and an hour of it',
 
 it.each<[string, Partial<ReconcileOptions>]>([
   ['list call', { list: () => new Promise(() => {}) }],
-  ['page of the list', { list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) as never }],
+  [
+    'page of the list',
+    { list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) as never },
+  ],
   ['cursor that is read', { cursor: { load: () => new Promise(() => {}), save() {} } }],
   ['cursor that is written', { cursor: { load: () => undefined, save: () => new Promise(() => {}) } }],
   ['claim', { cursor: { load: () => undefined, save() {}, claim: () => new Promise(() => {}) } }],

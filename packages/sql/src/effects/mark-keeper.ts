@@ -97,10 +97,7 @@ export class MarkKeeper {
     return rows.length > 0
   }
 
-  async #renewPage(
-    letters: NonNullable<EffectsHost['deadLetters']>,
-    signal: AbortSignal,
-  ): Promise<number> {
+  async #renewPage(letters: NonNullable<EffectsHost['deadLetters']>, signal: AbortSignal): Promise<number> {
     const page = await letters.list({ limit: LETTERS, order: 'oldest', after: this.#after })
     for (const { id, namespace } of page) {
       if (!canBeStored(id) || !canBeStored(namespace)) continue

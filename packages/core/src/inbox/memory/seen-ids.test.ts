@@ -121,7 +121,11 @@ describe('namespaces of one set', () => {
     for (let i = 0; i < 50; i++) inNamespace(ids, 'quiet', `quiet_${i}`)
     for (let i = 0; i < 100_000; i++) inNamespace(ids, 'busy', `busy_${i}`)
     for (let i = 0; i < 50; i++) expect([i, knows(ids, `quiet_${i}`)]).toEqual([i, true])
-    expect([knows(ids, 'busy_99999'), knows(ids, 'busy_1000'), knows(ids, 'busy_98000')]).toEqual([true, false, false])
+    expect([knows(ids, 'busy_99999'), knows(ids, 'busy_1000'), knows(ids, 'busy_98000')]).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 
   it('lets a namespace push out its own, as the only one and beside others', () => {
@@ -130,12 +134,9 @@ describe('namespaces of one set', () => {
     expect([knows(ids, 'one_9'), knows(ids, 'one_10')]).toEqual([false, true])
     inNamespace(ids, 'other', 'other_0')
     inNamespace(ids, 'one', 'one_20')
-    expect([knows(ids, 'one_10'), knows(ids, 'one_11'), knows(ids, 'one_12'), knows(ids, 'other_0')]).toEqual([
-      false,
-      false,
-      true,
-      true,
-    ])
+    expect([knows(ids, 'one_10'), knows(ids, 'one_11'), knows(ids, 'one_12'), knows(ids, 'other_0')]).toEqual(
+      [false, false, true, true],
+    )
   })
 
   it('protects an id only as long as its event can be replayed, and not once it has expired', () => {
@@ -193,7 +194,12 @@ describe('namespaces of one set', () => {
   it('counts an id that is handled again or forgotten once', () => {
     const ids = new SeenIds(4)
     for (const fingerprint of [1, 1, 2, 3])
-      ids.complete('a', '', { fingerprint, retentionMs: DAY_MS, namespace: 'one', replayableMs: REPLAYABLE_MS })
+      ids.complete('a', '', {
+        fingerprint,
+        retentionMs: DAY_MS,
+        namespace: 'one',
+        replayableMs: REPLAYABLE_MS,
+      })
     inNamespace(ids, 'two', 'x')
     inNamespace(ids, 'two', 'y')
     inNamespace(ids, 'two', 'z')

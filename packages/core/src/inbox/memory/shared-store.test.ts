@@ -4,7 +4,7 @@ import { eventBody, SECRET, signedRequest } from '../../../../../test/support/re
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-it("answers a captured delivery of one tenant as a duplicate, however many events another tenant sends", async () => {
+it('answers a captured delivery of one tenant as a duplicate, however many events another tenant sends', async () => {
   const handled: string[] = []
   const receiver = createReceiver({
     secret: SECRET,
