@@ -171,7 +171,12 @@ it.each<[string, Partial<ReconcileOptions>]>([
 
 it('hears of an aborted list by its signal', async () => {
   let signal: AbortSignal | undefined
-  const { repairs } = receiving({ list: query => ((signal = query.signal), new Promise(() => {})) })
+  const { repairs } = receiving({
+    list: query => {
+      signal = query.signal
+      return new Promise(() => {})
+    },
+  })
   await vi.advanceTimersByTimeAsync(2 * MINUTE_MS)
   expect(signal?.aborted).toBe(true)
   await repairs.close()
@@ -179,7 +184,12 @@ it('hears of an aborted list by its signal', async () => {
 
 it('forgets a cursor that a clock saved which was ahead, says so, and compares on', async () => {
   let saved: Date | undefined
-  const cursor = { load: () => saved, save: (to: Date) => void (saved = to) }
+  const cursor = {
+    load: () => saved,
+    save: (to: Date) => {
+      saved = to
+    },
+  }
   vi.setSystemTime(NOW + 24 * HOUR_MS)
   const { repairs, asked, told, handled, events } = receiving({ cursor })
   await vi.advanceTimersByTimeAsync(0)
