@@ -160,7 +160,11 @@ describe('conformance --url', () => {
     runProcess(['conformance', '--url', url, ...args], { cwd: folder })
 
   test('passes a running receiver, and lists the cases that need its code', async () => {
-    const receiver = createReceiver({ secret: SECRET, logger: quiet, body: { limit: 100_000, timeout: '1s' } })
+    const receiver = createReceiver({
+      secret: SECRET,
+      logger: quiet,
+      body: { limit: 100_000, timeout: '1s' },
+    })
     receiver.on('*', () => {})
     const url = await serve(createServer(toNodeHandler(receiver as never)))
     const { code, out } = await check(url, '--body-limit', '100000')

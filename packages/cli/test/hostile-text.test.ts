@@ -16,8 +16,8 @@ import { type CliResult, OTHER_SECRET, runCli, SECRET, startCli } from './run-cl
 const HOSTILE =
   '\u001b[2J\u001b]8;;https://evil.example\u0007x\u001b]8;;\u0007\u009b31m\u202e\u200b\u2028\u0085\u007f\0\r'
 /** What a terminal must never get. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/
 
 let folder: string

@@ -5,9 +5,9 @@ import { withDeadline } from '../lib/deadline.ts'
 import { durationMs } from '../lib/duration.ts'
 import { lazyKind, NOT_LAZY, refuseGenerator } from '../lib/lazy-value.ts'
 import type { Logger } from '../observe/logger.ts'
+import { isDevelopment } from '../platform/node/is-development.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
-import { isDevelopment } from '../platform/node/is-development.ts'
 import { type ClosableServer, ServerCloser } from './server-closer.ts'
 
 /** Options of {@link gracefulShutdown}. */
