@@ -226,7 +226,8 @@ it('keeps a record of another shape and handles the others', async () => {
     'm2',
     'm3',
   ])
-  expect([runs, codes().filter(code => code === 'record_unreadable').length]).toEqual([['evt_1#1'], 6])
+  // One line for all of them: a sender could fill the log otherwise.
+  expect([runs, codes().filter(code => code === 'record_unreadable').length]).toEqual([['evt_1#1'], 1])
 })
 
 it.each([

@@ -53,7 +53,7 @@ export const connectionCases: readonly AdapterCase[] = [
   },
   {
     id: 'adapter.connections.slow',
-    name: '1,000 connections with slow bodies do not slow good deliveries, and all get 408 or are cut off',
+    name: '1,000 connections with slow bodies do not slow good deliveries, and all get 408 or 503 or are cut off',
     needs: ['open'],
     timeLimitMs: 120_000,
     run: survivesSlowSockets,
@@ -94,7 +94,8 @@ async function survivesSlowSockets(target: ServerTarget): Promise<void> {
     if (during > Math.max(4 * before, before + 100)) {
       throw new Error(`the median delivery took ${during.toFixed(1)} ms instead of ${before.toFixed(1)} ms`)
     }
-    const others = (await statuses).filter(status => status !== 408)
+    // A receiver may give up the slowest for others: it has not taken their events.
+    const others = (await statuses).filter(status => status !== 408 && status !== 503)
     if (others.length > 0) throw new Error(`${others.length} slow connections got ${others[0]}`)
   } finally {
     clearInterval(trickle)
