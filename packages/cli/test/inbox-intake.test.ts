@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { createReceiver, NonRetryableError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { createEvent } from '@ackhook/testing'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import { withFolder } from '../../sqlite/test/start-inbox.ts'
 import { inboxCommand } from '../src/inbox/inbox-command.ts'
@@ -33,11 +34,11 @@ function commandsOn(folder: string) {
 }
 
 /** An app on that file, whose handlers fail for ids that begin with `dead` or `wait`. */
-async function startApp(path: string, clock = Date.now) {
+async function startApp(path: string) {
   const handled: string[] = []
   const inbox = sqliteInbox({ path, poll: '20ms' })
   const retry = { minDelay: '10m', maxDelay: '20m' } as const
-  const app = createReceiver({ secret: SECRET, inbox, logger, clock, retry })
+  const app = createReceiver({ secret: SECRET, inbox, logger, retry })
   app.on('*', ({ id }) => {
     if (id.startsWith('dead')) throw new NonRetryableError('no')
     if (id.startsWith('wait')) throw new Error('not yet')
@@ -174,11 +175,14 @@ test('ingest refuses a file that does not exist', () =>
     await app.close()
   }))
 
-test('ingest says that a folder cannot be read, and does not end by an uncaught error', () =>
+test('ingest says that a folder is none of its files, and that a file cannot be read, without an uncaught error', () =>
   withFolder(async folder => {
     const { path, run } = commandsOn(folder)
     const { app } = await startApp(path)
-    await expect(run(['ingest', '.'])).rejects.toThrow(/^the file \. cannot be read: EISDIR/)
+    await expect(run(['ingest', '.'])).rejects.toThrow('. is a folder: name one of its files')
+    // A file that opens, and fails when it is read.
+    const { code, err } = await run(['ingest', '/proc/self/mem'])
+    expect([code, err]).toEqual([1, expect.stringContaining('cannot be read: EIO')])
     await app.close()
   }))
 
@@ -221,11 +225,13 @@ test('erase counts what matches, asks, and deletes what waits or is dead', () =>
 test('discard --older-than deletes the letters whose last attempt is that long ago, and list shows them', () =>
   withFolder(async folder => {
     const { path, run } = commandsOn(folder)
-    const before = await startApp(path, () => Date.now() - 7_200_000)
-    await before.app.ingest(createEvent('a.b', { id: 'dead_old' }), { source: 'test' })
-    await expect.poll(async () => (await before.app.stats()).dead).toBe(1)
-    await before.app.close()
     const { app } = await startApp(path)
+    await app.ingest(createEvent('a.b', { id: 'dead_old' }), { source: 'test' })
+    await expect.poll(async () => (await app.stats()).dead).toBe(1)
+    // By the file's clock, whatever the app's option says: so its row is aged.
+    const database = new DatabaseSync(path)
+    database.exec(`UPDATE ackhook_events SET due = due - 7200000 WHERE id = 'dead_old'`)
+    database.close()
     await app.ingest(createEvent('a.b', { id: 'dead_new' }), { source: 'test' })
     await expect.poll(async () => (await app.stats()).dead).toBe(2)
     expect((await run(['list', '--older-than', '3h'])).out).toBe('No dead letter matches.')
