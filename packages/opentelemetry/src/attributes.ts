@@ -16,6 +16,7 @@ export const ATTRIBUTE = {
   conflict: 'ackhook.conflict',
   deadLettered: 'ackhook.dead_lettered',
   incident: 'ackhook.incident',
+  round: 'ackhook.round',
   secret: 'ackhook.secret',
   source: 'ackhook.source',
 } as const

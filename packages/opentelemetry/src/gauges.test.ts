@@ -1,4 +1,6 @@
 import { createReceiver, type Inbox, type InboxStats, memoryInbox } from '@ackhook/core'
+import { reconcile } from '@ackhook/core/reconcile'
+import { inspectReceiver } from '@ackhook/core/spi'
 import { afterEach, expect, it, vi } from 'vitest'
 import { setUp } from '../test/telemetry.ts'
 import { opentelemetry } from './opentelemetry.ts'
@@ -73,6 +75,43 @@ it('a gauge tells for how long handling has been paused, by the clock of the inb
   expect(await read()).toEqual([120])
   await inbox.handling?.resume()
   expect(await read()).toEqual([0])
+  await receiver.close()
+})
+
+it('a gauge tells how long ago each kind of recurring work last completed, until it ends', async () => {
+  const { telemetry, collect } = setUp()
+  const receiver = createReceiver({ secret: 'a-secret-of-at-least-16-bytes' })
+  const { rounds } = inspectReceiver(receiver)
+  telemetry.watch(receiver, { attributes: { endpoint: 'a' } })
+  const read = async () =>
+    (await collect())('ackhook.round_age').map(({ attributes, value }) => [
+      attributes['ackhook.round'],
+      value,
+    ])
+  const prune = { name: 'prune', sinceCompletedMs: 1500 }
+  const marks = { name: 'marks', sinceCompletedMs: 0 }
+  rounds.add(prune)
+  rounds.add(marks)
+  expect(await read()).toEqual([
+    ['prune', 1.5],
+    ['marks', 0],
+  ])
+  rounds.remove(prune)
+  expect(await read()).toEqual([['marks', 0]])
+  await receiver.close()
+  expect(await read()).toEqual([])
+})
+
+it('a gauge tells that a list of reconcile has not answered', async () => {
+  const { telemetry, collect } = setUp()
+  const receiver = createReceiver({ secret: 'a-secret-of-at-least-16-bytes' })
+  await receiver.start()
+  telemetry.watch(receiver)
+  const read = async () => (await collect())('ackhook.round_age').map(({ value }) => value as number)
+  const repairs = reconcile(receiver, { list: () => new Promise<never>(() => {}), since: new Date() })
+  await vi.waitFor(async () => expect((await read())[0]).toBeGreaterThan(0.1))
+  await repairs.close()
+  expect(await read()).toEqual([])
   await receiver.close()
 })
 

@@ -1,6 +1,13 @@
 import type { InboxStats } from '@ackhook/core'
 import { type InspectedReceiver, inspectReceiver, type ReceiverState, withDeadline } from '@ackhook/core/spi'
-import type { Attributes, BatchObservableCallback, Meter, ObservableGauge } from '@opentelemetry/api'
+import type {
+  Attributes,
+  BatchObservableCallback,
+  BatchObservableResult,
+  Meter,
+  ObservableGauge,
+} from '@opentelemetry/api'
+import { ATTRIBUTE } from './attributes.ts'
 import { forgetSeries } from './forget-series.ts'
 
 /** Any receiver. */
@@ -92,6 +99,12 @@ const PAUSED = {
     'How long the oldest pause of the handling of all types, or of one, has lasted; 0 without one.',
 }
 
+const ROUND_AGE = {
+  name: 'ackhook.round_age',
+  unit: 's',
+  description: 'Time since each kind of recurring work last completed.',
+}
+
 const SILENT = {
   name: 'ackhook.silent',
   unit: '',
@@ -106,11 +119,13 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
   const capacity = gaugeOf(CAPACITY)
   const silent = gaugeOf(SILENT)
   const paused = gaugeOf(PAUSED)
+  const roundAge = gaugeOf(ROUND_AGE)
   const depths = DEPTHS.map(depth => ({ gauge: gaugeOf(depth), read: depth.read }))
-  const all = [up, capacity, silent, paused, ...depths.map(({ gauge }) => gauge)]
+  const all = [up, capacity, silent, paused, roundAge, ...depths.map(({ gauge }) => gauge)]
   const inspected = inspect(receiver)
   const pausedFor = createPausedFor(inspected.inbox)
   const reported = new Set<ObservableGauge>()
+  const rounds = new RoundAges(roundAge, inspected.rounds, attributes)
   const report: BatchObservableCallback = async result => {
     const stats = inspected.state() === 'closed' ? undefined : await readStats(receiver)
     const state = inspected.state()
@@ -124,6 +139,8 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
     observe(capacity, state === 'closed' ? undefined : inspected.capacity)
     const silence = state === 'closed' ? undefined : inspected.silence?.()
     observe(silent, silence && (silence.isSilent ? 1 : 0))
+    if (state === 'closed') rounds.forget()
+    else rounds.observe(result)
     observe(paused, stats && (await pausedFor(stats)))
     for (const { gauge, read } of depths) observe(gauge, stats && read(stats))
   }
@@ -131,6 +148,45 @@ export function reportGauges(meter: Meter, receiver: WatchedReceiver, attributes
   return () => {
     meter.removeBatchObservableCallback(report, all)
     forgetSeries(all, attributes)
+    rounds.forget()
+  }
+}
+
+/** A series for each kind of recurring work of a receiver, for as long as the work goes on. */
+class RoundAges {
+  readonly #gauge: ObservableGauge
+  readonly #board: InspectedReceiver['rounds'] | undefined
+  readonly #attributes: Attributes
+  /** Attributes by kind. The SDK knows a series by the object that it was given. */
+  readonly #reported = new Map<string, Attributes>()
+
+  constructor(
+    gauge: ObservableGauge,
+    board: InspectedReceiver['rounds'] | undefined,
+    attributes: Attributes,
+  ) {
+    this.#gauge = gauge
+    this.#board = board
+    this.#attributes = attributes
+  }
+
+  observe(result: BatchObservableResult): void {
+    const ages = this.#board?.read() ?? new Map<string, number>()
+    for (const kind of this.#reported.keys()) if (!ages.has(kind)) this.#forget(kind)
+    for (const [kind, ms] of ages) {
+      const attributes = this.#reported.get(kind) ?? { ...this.#attributes, [ATTRIBUTE.round]: kind }
+      this.#reported.set(kind, attributes)
+      result.observe(this.#gauge, ms / 1000, attributes)
+    }
+  }
+
+  forget(): void {
+    for (const kind of this.#reported.keys()) this.#forget(kind)
+  }
+
+  #forget(kind: string): void {
+    forgetSeries([this.#gauge], this.#reported.get(kind) ?? {})
+    this.#reported.delete(kind)
   }
 }
 
@@ -146,7 +202,8 @@ function upOf(stats: InboxStats | undefined, state: ReceiverState): 0 | 1 | unde
 
 function inspect(
   receiver: WatchedReceiver,
-): Pick<InspectedReceiver, 'state'> & Partial<Pick<InspectedReceiver, 'capacity' | 'silence' | 'inbox'>> {
+): Pick<InspectedReceiver, 'state'> &
+  Partial<Pick<InspectedReceiver, 'capacity' | 'silence' | 'inbox' | 'rounds'>> {
   try {
     return inspectReceiver(receiver)
   } catch {

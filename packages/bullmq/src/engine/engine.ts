@@ -197,7 +197,7 @@ export interface Engine {
 }
 
 /** Receiver options that apply to future events. */
-export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs'>
+export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs' | 'rounds'>
 
 /** One queue. */
 export interface QueueEngine extends Engine {

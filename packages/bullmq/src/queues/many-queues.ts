@@ -41,14 +41,7 @@ export class ManyQueues implements Engine {
   #otherCounts: readonly number[] = []
   #retentionMs = Number.POSITIVE_INFINITY
   #looking: Promise<void> | undefined
-  /** Any other call to this server reports a failure. */
-  readonly #rounds = new Rounds<void>({
-    name: 'queues',
-    deadlineMs: DEADLINE_MS,
-    run: () => this.#refresh(),
-    succeeded: () => REFRESH_MS,
-    failed: () => REFRESH_MS,
-  })
+  #rounds: Rounds<void> | undefined
   #closed = false
   #onMore = (): void => {}
 
@@ -108,6 +101,8 @@ export class ManyQueues implements Engine {
     await this.#look()
     await this.#all(queue => queue.prepare(policy))
     await this.#followPause()
+    if (this.#closed) return
+    this.#rounds ??= this.#createRounds(policy.rounds)
     this.#rounds.next(REFRESH_MS)
   }
 
@@ -240,7 +235,19 @@ export class ManyQueues implements Engine {
 
   #stop(): void {
     this.#closed = true
-    void this.#rounds.end()
+    void this.#rounds?.end()
+  }
+
+  /** Any other call to this server reports a failure. */
+  #createRounds(board: PreparePolicy['rounds']): Rounds<void> {
+    return new Rounds<void>({
+      name: 'queues',
+      board,
+      deadlineMs: DEADLINE_MS,
+      run: () => this.#refresh(),
+      succeeded: () => REFRESH_MS,
+      failed: () => REFRESH_MS,
+    })
   }
 
   /** Returns the queues that may have an event: its current queue, and those by other numbers of queues. */
