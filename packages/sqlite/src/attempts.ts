@@ -39,6 +39,9 @@ export class Attempts {
   /** Number of held rows that occupy a slot: their handlers have not ended. */
   #active = 0
   readonly #recordRetries = new RecordRetries()
+  readonly #releaseRetries = new RecordRetries()
+  /** Number of rows that are being given back. */
+  #releasing = 0
   readonly #leaseCheck: ReturnType<typeof setInterval>
   #isDraining = false
 
@@ -47,9 +50,9 @@ export class Attempts {
     this.#leaseCheck = setInterval(() => this.#checkLeases(), parts.leaseMs / 3)
   }
 
-  /** Number of held rows. */
+  /** Number of rows that are held, or are being given back. */
   get size(): number {
-    return this.#held.size
+    return this.#held.size + this.#releasing
   }
 
   /** Returns the number of rows that may be taken in addition to those already `requested`. */
@@ -76,8 +79,12 @@ export class Attempts {
     this.#recordRetries.drain(timeoutMs)
   }
 
-  /** Gives back the rows whose handlers have not ended. For the others, the last try to record is under way. */
-  giveBack(): void {
+  /**
+   * Gives back the rows whose handlers have not ended, and tries that for `timeoutMs`. For the others, the last try to
+   * record is under way.
+   */
+  giveBack(timeoutMs: number): void {
+    this.#releaseRetries.drain(timeoutMs)
     for (const held of this.#held.all()) {
       if (held.hasEnded) continue
       this.#held.remove(held)
@@ -227,10 +234,23 @@ export class Attempts {
     this.#parts.onEnd()
   }
 
-  /** Gives a row back. Tries once: if that fails, the lease expires. */
+  /** Gives a row back. Tries again until its lease is over: from then on, it counts as the row of a crash. */
   async #release({ seq, token }: Lease, { begun }: { readonly begun: boolean }): Promise<void> {
-    await this.#parts.batcher.settle({ kind: 'release', seq, token, begun }).catch(() => false)
-    this.#parts.onEnd()
+    const { batcher, leaseMs, onEnd } = this.#parts
+    const endsAt = performance.now() + leaseMs
+    const release = { kind: 'release', seq, token, begun } as const
+    this.#releasing++
+    for (let failures = 1; ; failures++) {
+      try {
+        await batcher.settle(release)
+        break
+      } catch {
+        // The takes and results that fail with it are observed.
+        if (!(await this.#releaseRetries.next(failures, endsAt - performance.now()))) break
+      }
+    }
+    this.#releasing--
+    onEnd()
   }
 
   /**

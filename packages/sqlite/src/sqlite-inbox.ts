@@ -259,7 +259,7 @@ class SqliteInbox {
     const attempts = this.#started?.attempts
     attempts?.drain(timeoutMs)
     await this.#idleWithin(timeoutMs)
-    attempts?.giveBack()
+    attempts?.giveBack(LAST_RESULTS_MS)
     await settlesWithin(this.#started?.policy.activity?.end() ?? Promise.resolve(), LAST_RESULTS_MS)
     await this.#idleWithin(LAST_RESULTS_MS)
     attempts?.stop()

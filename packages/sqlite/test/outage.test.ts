@@ -104,6 +104,31 @@ describe('a result that a locked file refuses', () => {
   )
 })
 
+it('an event is given back although the first try is refused, and so does not count as a crash', () =>
+  withFolder(async folder => {
+    const path = join(folder, 'inbox.db')
+    const other = new DatabaseSync(path)
+    let refused = 0
+    const database = watchedDatabase(new DatabaseSync(path), {
+      beforeRun(sql) {
+        if (sql !== 'BEGIN IMMEDIATE' || !other.isTransaction) return
+        // Refuses the batch with the release, and no later one.
+        if (refused++ > 0) other.exec('ROLLBACK')
+      },
+    })
+    const inbox = sqliteInbox({ database, poll: '1h' })
+    const { ran } = await startInbox(inbox, {}, () => new Promise(() => {}))
+    database.exec('PRAGMA busy_timeout = 0')
+    await inbox.accept(newDelivery())
+    await until('it runs', () => ran.length === 1)
+    other.exec('BEGIN IMMEDIATE')
+    await inbox.close(0)
+    expect(refused).toBe(2)
+    const row = other.prepare('SELECT state, crashes, token FROM ackhook_events').get()
+    expect(row).toEqual({ state: 0, crashes: 0, token: null })
+    for (const open of [other, database]) open.close()
+  }))
+
 function holdWhileWaiting(database: Database): boolean {
   database.exec('BEGIN IMMEDIATE')
   if (database.prepare('SELECT 1 FROM ackhook_events WHERE state = 0').get() !== undefined) return true

@@ -41,7 +41,7 @@ export class OwnLeases {
     for (const [index, settlement] of batch.settlements.entries()) {
       const { kind, token } = settlement
       const lease = this.#byToken.get(token)
-      // A failed release is not repeated: its lease expires.
+      // A row to give back is not renewed, even if that fails: it is tried again until the lease expires.
       if (isRecorded || kind === 'release') this.#byToken.delete(token)
       if (kind !== 'complete' || settlement.next === undefined) continue
       if (isRecorded && settled[index] === true)
