@@ -385,6 +385,25 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     expect(await handler(one, context)).toBe('ran')
   })
 
+  it('repeats such a handler although its mark could not be deleted at first', async () => {
+    const ends = name === 'MariaDB' ? 'CREATE TABLE ends_it_too (id int)' : 'COMMIT'
+    let failures = 0
+    const handler = sqlEffects(open.db).once('commits late', async ({ id }, tx) => {
+      await insert(tx, id)
+      if (failures++ > 0) return
+      await open.runIn(tx, ends)
+      await open.query('ALTER TABLE ackhook_once RENAME TO hidden_once')
+      throw new Error('after it')
+    })
+    const one = event()
+    const failed = expect(handler(one, context)).rejects.toThrow('after it')
+    await vi.waitFor(() => expect(failures).toBe(1))
+    await setTimeout(200)
+    await open.query('ALTER TABLE hidden_once RENAME TO ackhook_once')
+    await failed
+    expect(await handler(one, context)).toBe('ran')
+  })
+
   it("leaves an error of the application's own SQL as it is", async () => {
     const handler = sqlEffects(open.db).once('misspelled', async (_, tx) => {
       await open.runIn(tx, 'SELECT * FROM conversatoins')

@@ -2,10 +2,20 @@ import { setTimeout } from 'node:timers/promises'
 import { storeSuite } from '@ackhook/conformance/store'
 import { ddl, sqlStore } from '@ackhook/sql'
 import { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startHoldingProxy } from '../../../test/support/holding-proxy.ts'
 import { itUnlessLong } from '../../../test/support/in-full.ts'
 import { type Databases, openSqlite, SERVERS } from './databases.ts'
+
+/** Refuses the first three undos. No rollback takes back what a sequence has counted. */
+const REFUSE_UNDOS = [
+  'CREATE SEQUENCE undo_tries',
+  `CREATE FUNCTION refuse_undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.token IS NULL AND nextval('undo_tries') <= 3 THEN RAISE EXCEPTION 'refused'; END IF;
+    RETURN NEW;
+  END $$`,
+  'CREATE TRIGGER refuse_undo BEFORE UPDATE ON ackhook_dedupe FOR EACH ROW EXECUTE FUNCTION refuse_undo()',
+]
 
 describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
   let databases: Databases
@@ -103,6 +113,35 @@ describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
       expect(await claiming).toMatchObject({ outcome: 'claimed' })
       blocker.close()
       await close()
+    },
+  )
+
+  test.runIf(name === 'PostgreSQL')(
+    'undoes a claim that is made after its caller was told of a failure, although the first undos fail too',
+    async () => {
+      const own = await databases.create()
+      const direct = databases.open(own)
+      for (const text of REFUSE_UNDOS) await direct.query(text)
+      const { hostname, port } = new URL(own)
+      const proxy = await startHoldingProxy(Number(port))
+      const { first, prefix, close } = open(
+        own.replace(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`),
+        '300ms',
+      )
+      const lease = { leaseMs: 60_000, fingerprint: 1 }
+      await first.claim('before', 'mine', lease)
+      proxy.holdAfter(0)
+      await expect(first.claim('late', 'mine', lease)).rejects.toThrow('sqlStore.claim')
+      proxy.release()
+      const keyed = `SELECT token FROM ackhook_dedupe WHERE event_key = '${prefix}late'`
+      await vi.waitFor(async () => expect(await direct.query(keyed)).toEqual([{ token: null }]), 20_000)
+      const [tries] = await direct.query('SELECT last_value FROM undo_tries')
+      expect(Number(tries?.['last_value'])).toBeGreaterThan(3)
+      const other = sqlStore(direct.db, { prefix })
+      expect(await other.claim('late', 'theirs', lease)).toMatchObject({ outcome: 'claimed' })
+      await direct.close()
+      await close()
+      await proxy.stop()
     },
   )
 

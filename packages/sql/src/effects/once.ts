@@ -63,6 +63,8 @@ export interface SqlEffects<Tx> extends EffectsOfReceiver {
 /** Repetitions that the database asks for, before the attempt fails. */
 const MAX_REPETITIONS = 5
 const LONGEST_PAUSE_MS = 500
+const LEFT =
+  'the handler ended its transaction itself and failed, and its mark could not be deleted: the next attempt takes it for done'
 
 /** Another transaction holds the mark. */
 class Busy extends Error {
@@ -238,13 +240,27 @@ class Effects {
     }
     const running = this.#database.transaction(attempt, settings).catch(async error => {
       // The mark of a handler that failed would keep its next attempt from running.
-      if (isLeft) await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
+      if (isLeft) await this.#deleteLeft(mark, claimedAt, signal)
       throw error
     })
     // What an attempt waits for may come after it has ended, and is then rolled back: its work never begins.
     const hasRun = await untilAborted(running, signal, () => !state.hasBegun)
     if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
     return hasRun ? 'ran' : 'done'
+  }
+
+  /** Tries again for as long as the attempt may take: a mark that stays makes the next attempt skip its work. */
+  async #deleteLeft(mark: Mark, claimedAt: number, signal: AbortSignal): Promise<void> {
+    for (let round = 0; ; round++) {
+      try {
+        await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
+        return
+      } catch (cause) {
+        if (signal.aborted) throw new Error(LEFT, { cause })
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, 10 * 2 ** Math.min(round, 10))
+        await setTimeout(pauseMs, undefined, { signal }).catch(() => {})
+      }
+    }
   }
 
   /** Reads a mark after a COMMIT that the library may have reported although the database rolled back. */
