@@ -74,6 +74,26 @@ it('tells once that a start hangs', async () => {
   expect(told().filter(line => line.includes('start'))).toEqual(['error start_slow'])
 })
 
+it.each([
+  [true, true],
+  [false, false],
+])(
+  'a start that hangs keeps the process alive, %s, only if that was asked for',
+  async (keepsProcess, isKept) => {
+    const timers: NodeJS.Timeout[] = []
+    const { setInterval: plan } = globalThis
+    vi.spyOn(globalThis, 'setInterval').mockImplementation((...given) => {
+      timers.push(plan(...given))
+      return timers.at(-1)!
+    })
+    const { inspected } = receiverOn(() => new Promise(() => {}))
+    inspected.keepStarting({ keepsProcess })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(timers.some(timer => timer.hasRef())).toBe(isKept)
+    vi.mocked(globalThis.setInterval).mockRestore()
+  },
+)
+
 it.each(['close', 'close during a start'])('ends with %s, leaves no timer, and tells nothing', async when => {
   let fail = (_: Error): void => {}
   const start = vi.fn(() => new Promise<void>((_, reject) => (fail = reject)))

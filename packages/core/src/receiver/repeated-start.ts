@@ -1,5 +1,4 @@
 import { describeError } from '../errors/errors.ts'
-import { settlesWithin } from '../lib/deadline.ts'
 import { letProcessEnd } from '../lib/let-process-end.ts'
 import type { Logger } from '../observe/logger.ts'
 
@@ -28,6 +27,7 @@ export class RepeatedStart {
   #isToldSlow = false
   #failures = 0
   #timer: ReturnType<typeof setTimeout> | undefined
+  #slowTimer: ReturnType<typeof setInterval> | undefined
 
   constructor(parts: RepeatedStartParts) {
     this.#parts = parts
@@ -42,17 +42,20 @@ export class RepeatedStart {
   stop(): void {
     this.#isOver = true
     clearTimeout(this.#timer)
+    clearInterval(this.#slowTimer)
   }
 
   async #try(): Promise<void> {
     this.#isRunning = true
-    const starting = this.#parts.start()
-    const failed = starting.then(
+    // Fires again and again, since it alone may keep a process alive whose start hangs.
+    this.#slowTimer = setInterval(() => this.#tellSlow(), SLOW_MS)
+    if (!this.#keepsProcess) letProcessEnd(this.#slowTimer)
+    const isToTryAgain = await this.#parts.start().then(
       () => false,
       (error: unknown) => this.#failed(error),
     )
-    if (!(await settlesWithin(starting, SLOW_MS))) this.#tellSlow()
-    if (await failed) this.#wait()
+    clearInterval(this.#slowTimer)
+    if (isToTryAgain) this.#wait()
     else this.stop()
   }
 
@@ -71,7 +74,7 @@ export class RepeatedStart {
   }
 
   #tellSlow(): void {
-    if (this.#isOver || this.#isToldSlow) return
+    if (this.#isToldSlow) return
     this.#isToldSlow = true
     this.#parts.logger.error(
       { code: 'start_slow' },
