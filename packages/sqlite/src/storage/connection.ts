@@ -76,8 +76,7 @@ export class Connection {
     try {
       this.file.enter(hasArrivals)
       const result = work()
-      this.#counts.save(Date.now())
-      this.clock.save()
+      this.#counts.save(Date.now(), this.clock.save())
       this.#commit.run()
       return result
     } catch (error) {

@@ -86,7 +86,9 @@ export class FileGuard {
 
   /** Called after each transaction, before anything is acknowledged. */
   check(): Place {
-    return this.#left === undefined ? this.#see(this.#files.check()) : 'another'
+    if (this.#left !== undefined) return 'another'
+    // Only `watch` tries again to save the log: each try may wait for others.
+    return this.#place === 'log-gone' ? 'log-gone' : this.#see(this.#files.check())
   }
 
   /** Called every second, also while nothing happens. */

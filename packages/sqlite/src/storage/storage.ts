@@ -38,6 +38,8 @@ export class Storage {
   readonly #report: FileReport
   /** File that was open last: no other one is opened in its place, unless that one was damaged. */
   #identity: string | undefined
+  /** Newest acknowledged event, which a connection that is opened again has to know. */
+  #newest: string | undefined
   #upgrade: Upgrade | undefined
 
   constructor(
@@ -70,8 +72,11 @@ export class Storage {
 
   /** Runs batches in one transaction, with one wait for the disk. Never throws. */
   run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
-    const results = this.#run(batches, policy)
+    const results = this.#runSafely(batches, policy)
     for (const [index, batch] of batches.entries()) this.#own.track(batch, results[index] as BatchResult)
+    const notices = this.#judged.takeNotices()
+    // Also beside a failure: each line is told once.
+    if (notices.length > 0) results[0] = { ...(results[0] as BatchResult), notices }
     return results
   }
 
@@ -103,9 +108,12 @@ export class Storage {
   prune(): boolean {
     try {
       const connection = this.#connection
-      const time = connection?.clock.read()
-      if (connection?.file.mayWrite !== true || time === undefined || time.isInDoubt) return false
-      return connection.prune.removeSome(time.judged)
+      if (connection === undefined) return false
+      // A log that was cut, or a file that was written over, has all its names.
+      const place = connection.file.check()
+      const { judged, isInDoubt } = connection.clock.read()
+      if (isInDoubt || this.hasLeft || (place !== 'here' && place !== 'away')) return false
+      return connection.prune.removeSome(judged)
     } catch (error) {
       this.#recover(error)
       return false
@@ -148,6 +156,7 @@ export class Storage {
         uniqueToken: this.#uniqueToken,
         judged: this.#judged,
       })
+      if (this.#newest !== undefined) this.#connection.file.remember(this.#newest)
       return this.#connection
     } catch (error) {
       if (this.#path !== undefined) closeQuietly(database)
@@ -155,15 +164,26 @@ export class Storage {
     }
   }
 
-  #run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
+  #runSafely(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
     try {
-      const results = this.#commit(batches, policy)
-      return this.#acknowledge(batches, results)
+      return this.#run(batches, policy)
+    } catch (error) {
+      // Where the file is cannot be told, so nothing that was committed may be acknowledged, nor run again.
+      this.#recover(error)
+      return batches.map(() => allFail(faultOf(error)))
+    }
+  }
+
+  #run(batches: readonly Batch[], policy: StoragePolicy): BatchResult[] {
+    let results: BatchResult[]
+    try {
+      results = this.#commit(batches, policy)
     } catch (error) {
       if (error instanceof NotHereError) return this.#runElsewhere(batches, policy)
       this.#recover(error)
       return this.#runWithoutArrivals(batches, policy, faultOf(error))
     }
+    return this.#acknowledge(batches, results)
   }
 
   /** Returns the results if the next process would find what was committed. */
@@ -174,7 +194,10 @@ export class Storage {
     if (place === 'away') return results.map(result => ({ ...result, admissions: file.fault }))
     if (place !== 'here') return batches.map(() => allFail(file.fault))
     const newest = newestOf(batches, results)
-    if (newest !== undefined) file.remember(newest)
+    if (newest !== undefined) {
+      this.#newest = newest
+      file.remember(newest)
+    }
     return results
   }
 
@@ -199,13 +222,15 @@ export class Storage {
       queries: batch.queries.map(withoutFigures),
     }))
     if (rest.every(isEmpty)) return batches.map(batch => this.#onlyRead(batch, fault))
+    let results: BatchResult[]
     try {
       // One commit for all batches: if another process locks the file, each try waits for a second.
-      return this.#commit(rest, policy).map(result => ({ ...result, admissions: fault, taken: fault }))
+      results = this.#commit(rest, policy)
     } catch (error) {
       this.#recover(error)
       return batches.map(batch => this.#onlyRead(batch, fault))
     }
+    return this.#acknowledge(rest, results).map(result => ({ ...result, admissions: fault, taken: fault }))
   }
 
   /** Runs the queries that only read: operators can inspect the file even while nothing can be written to it. */
@@ -225,7 +250,7 @@ export class Storage {
     try {
       return commit(connection, batches, policy)
     } catch (error) {
-      if (sqliteCode(error) !== FULL) throw error
+      if (sqliteCode(error) !== FULL || !connection.file.mayWrite) throw error
       connection.checkpoint()
       return commit(connection, batches, policy)
     }
@@ -234,6 +259,8 @@ export class Storage {
   #recover(error: unknown): void {
     if (error instanceof NotHereError) this.watch()
     if (this.#path === undefined || error instanceof NotHereError || !spoilsConnection(error)) return
+    // Without its names, the log would be given up: by the close, or under another process that has created one.
+    if (this.#connection !== undefined && !mayClose(this.#connection)) return
     // A damaged file may be replaced by a good one.
     if (isDamage(error)) this.#identity = undefined
     if (this.#connection !== undefined) closeQuietly(this.#connection)
@@ -281,6 +308,14 @@ function isStored(admission: Admission): boolean {
 
 function isEmpty({ settlements, checks, queries }: Batch): boolean {
   return settlements.length + checks.length + queries.length === 0
+}
+
+function mayClose({ file }: Connection): boolean {
+  try {
+    return file.check() !== 'log-gone' && !file.hasLeft
+  } catch {
+    return true
+  }
 }
 
 function closeQuietly(database: { close(): unknown }): void {

@@ -161,7 +161,6 @@ class BatchTransaction {
     const { settle, queries } = this.#connection
     const nextDueMs = this.#nextDueMs()
     const paused = this.#connection.pauses.changed(this.#paused)
-    const notices = this.#connection.clock.takeNotices()
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],
@@ -170,7 +169,6 @@ class BatchTransaction {
       taken: this.#taken.splice(0, batch.take),
       nextDueMs,
       paused,
-      ...(index === 0 && notices.length > 0 && { notices }),
     }))
   }
 

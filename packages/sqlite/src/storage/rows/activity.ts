@@ -21,11 +21,15 @@ export class Activity {
     this.#read = database.prepare(READ)
   }
 
-  /** Must run in a transaction, during which no other connection can add anything. */
-  add(slots: readonly CountedSlot[]): void {
+  /**
+   * Must run in a transaction, during which no other connection can add anything. Without `now`, the clock is in doubt, and
+   * nothing is dropped.
+   */
+  add(slots: readonly CountedSlot[], now: number | undefined): void {
     for (const { lengthMs, startedAt, keptSince, counts } of slots) {
       const row = this.#get.get(lengthMs, startedAt) as { readonly counts: string } | undefined
-      if (row === undefined) this.#drop.run(lengthMs, keptSince)
+      if (row === undefined && now !== undefined)
+        this.#drop.run(lengthMs, Math.min(keptSince, now - (startedAt - keptSince)))
       const text = JSON.stringify(row === undefined ? counts : sumOf(parse(row.counts), counts))
       if (text.length <= MAX_SLOT_BYTES) this.#put.run(lengthMs, startedAt, text)
     }

@@ -1,4 +1,4 @@
-import type { MinuteCount } from '@ackhook/core/spi'
+import type { JudgedTime, MinuteCount } from '@ackhook/core/spi'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** Counts of all events in the file: not handled, dead letters, and postponed ones. */
@@ -58,12 +58,12 @@ export class Counts {
     this.#happened[what]++
   }
 
-  /** Called at the end of each transaction. */
-  save(now: number): void {
+  /** Called at the end of each transaction. `now` names the minute; `judged` decides which are over. */
+  save(now: number, { judged, isInDoubt }: JudgedTime): void {
     const minute = now - (now % MINUTE_MS)
     for (const [name, by] of Object.entries(this.#totals)) if (by !== 0) this.#add.run(name, 0, by)
     for (const [name, by] of Object.entries(this.#happened)) if (by !== 0) this.#add.run(name, minute, by)
-    if (minute !== this.#lastMinute) this.#drop.run(minute - KEPT_MS)
+    if (minute !== this.#lastMinute && !isInDoubt) this.#drop.run(judged - (judged % MINUTE_MS) - KEPT_MS)
     this.#lastMinute = minute
   }
 

@@ -1,4 +1,4 @@
-import type { JudgedClock, JudgedTime, StoreNotice } from '@ackhook/core/spi'
+import type { JudgedClock, JudgedTime } from '@ackhook/core/spi'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 
 /** The newest time is written this seldom: a week and a minute matter. */
@@ -25,14 +25,11 @@ export class FileClock {
   }
 
   /** Called in each transaction. A clock in doubt must not become the newest time. */
-  save(): void {
+  save(): JudgedTime {
     const newest = this.#readNewest()
-    const { judged, isInDoubt } = this.#judged.read(newest)
-    if (!isInDoubt && judged - (newest ?? 0) >= SAVE_EVERY_MS) this.#save.run(judged)
-  }
-
-  takeNotices(): readonly StoreNotice[] {
-    return this.#judged.takeNotices()
+    const time = this.#judged.read(newest)
+    if (!time.isInDoubt && time.judged - (newest ?? 0) >= SAVE_EVERY_MS) this.#save.run(time.judged)
+    return time
   }
 
   #readNewest(): number | undefined {

@@ -193,7 +193,7 @@ export class Queries {
       case 'board':
         return this.#board.read()
       case 'add-activity':
-        this.#activity.add(query.slots)
+        this.#activity.add(query.slots, this.#time())
         return true
       case 'activity':
         return this.#activity.read(query.query)
