@@ -9,10 +9,7 @@ const NOW = 1_800_000_000_000
 /** A machine whose clock can be set, and a file whose newest time its processes write unless they are in doubt. */
 function machine({ newest = NOW as number | undefined, wall = NOW } = {}) {
   const state = { newest, wall, monotonic: 5000 }
-  const clock = new JudgedClock(
-    () => state.wall,
-    () => state.monotonic,
-  )
+  const clock = new JudgedClock({ wall: () => state.wall, monotonic: () => state.monotonic })
   const read = () => {
     const time = clock.read(state.newest)
     if (!time.isInDoubt) state.newest = Math.max(state.newest ?? 0, state.wall)

@@ -18,6 +18,13 @@ export interface JudgedTime {
   readonly isInDoubt: boolean
 }
 
+interface ClockParts {
+  readonly wall?: () => number
+  readonly monotonic?: () => number
+  /** Whose data the clock decides about, for the log. Default: the inbox. */
+  readonly place?: string
+}
+
 interface Doubt {
   /** Time without the step of the clock, at `since`. */
   readonly expected: number
@@ -33,14 +40,16 @@ interface Doubt {
 export class JudgedClock {
   readonly #wall: () => number
   readonly #monotonic: () => number
+  readonly #place: string
   #last: { readonly wall: number; readonly monotonic: number } | undefined
   #doubt: Doubt | undefined
   #isBehind = false
   #notices: StoreNotice[] = []
 
-  constructor(wall: () => number = () => Date.now(), monotonic: () => number = () => performance.now()) {
-    this.#wall = wall
-    this.#monotonic = monotonic
+  constructor({ wall, monotonic, place }: ClockParts = {}) {
+    this.#wall = wall ?? (() => Date.now())
+    this.#monotonic = monotonic ?? (() => performance.now())
+    this.#place = place ?? 'the inbox'
   }
 
   /** `newest`: the newest time of the store. Absent: it has none. */
@@ -53,7 +62,7 @@ export class JudgedClock {
       const movedMs = wall - last.wall - (monotonic - last.monotonic)
       if (Math.abs(movedMs) > MOST_MOVED_MS) {
         this.#doubt = { expected, since: monotonic, newest }
-        this.#tell(`was set ${movedMs > 0 ? 'forward' : 'back'} by ${inWords(movedMs)}${IN_DOUBT}`)
+        this.#tell(`was set ${movedMs > 0 ? 'forward' : 'back'} by ${inWords(movedMs)}${this.#inDoubt}`)
       } else if (this.#doubt !== undefined && monotonic - this.#doubt.since >= DOUBT_MS) {
         const { newest: before } = this.#doubt
         this.#doubt = undefined
@@ -74,7 +83,7 @@ export class JudgedClock {
   #compare(wall: number, monotonic: number, newest: number | undefined): void {
     if (newest === undefined || wall - newest <= MOST_AHEAD_MS) return
     this.#doubt = { expected: newest, since: monotonic, newest }
-    this.#tell(`is ${inWords(wall - newest)} past the newest time in the inbox${IN_DOUBT}`)
+    this.#tell(`is ${inWords(wall - newest)} past the newest time in ${this.#place}${this.#inDoubt}`)
   }
 
   #expected(monotonic: number): number | undefined {
@@ -86,7 +95,7 @@ export class JudgedClock {
     const isBehind = newest !== undefined && newest - wall > MOST_MOVED_MS
     if (isBehind && !this.#isBehind && expected === undefined)
       this.#tell(
-        `is ${inWords(newest - wall)} behind the newest time in the inbox: what is stored until it gets there is kept for that much longer. Check the clocks of this machine's processes.`,
+        `is ${inWords(newest - wall)} behind the newest time in ${this.#place}: what is stored until it gets there is kept for that much longer. Check the clocks of this machine's processes.`,
       )
     this.#isBehind = isBehind
     return {
@@ -96,13 +105,14 @@ export class JudgedClock {
     }
   }
 
+  get #inDoubt(): string {
+    return `: for 24 hours nothing is deleted by its age, neither dead letters nor remembered ids. Correct the clock if it is wrong. If the machine was asleep, or nobody has used ${this.#place} for that long, nothing has to be done.`
+  }
+
   #tell(what: string): void {
     this.#notices.push({ code: 'clock_differs', message: `This process's clock ${what}` })
   }
 }
-
-const IN_DOUBT =
-  ': for 24 hours nothing is deleted by its age, neither dead letters nor remembered ids. Correct the clock if it is wrong. If the machine was asleep, or nobody has used the inbox for that long, nothing has to be done.'
 
 function inWords(ms: number): string {
   const minutes = Math.round(Math.abs(ms) / MINUTE_MS)

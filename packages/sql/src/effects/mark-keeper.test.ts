@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Database } from '../database/database.ts'
+import { DeletionClock } from '../database/deletion-clock.ts'
+import type { Dialect } from '../database/dialect.ts'
 import { MarkKeeper } from './mark-keeper.ts'
 
 beforeEach(() => {
@@ -10,13 +12,14 @@ afterEach(() => {
 })
 
 /** A keeper whose database answers as `state` says. */
-function keeping() {
+function keeping(dialect: Dialect = 'postgres') {
   const state: { answer: () => Promise<unknown> } = { answer: async () => ({ rows: [], affected: 0 }) }
-  const query = vi.fn(() => state.answer())
+  const query = vi.fn((_text: string) => state.answer())
   const warned: string[] = []
   const logger = { info() {}, warn: (_: object, text: string) => void warned.push(text), error() {} }
-  const database = { dialect: 'postgres', query } as unknown as Database
+  const database = { dialect, query } as unknown as Database
   const keeper = new MarkKeeper(database, {
+    clock: new DeletionClock(dialect),
     retentionMs: 86_400_000,
     handlers: new Set(['notify']),
     letters: undefined,
@@ -48,5 +51,20 @@ it('tells a failure once, until it is over or another comes', async () => {
   state.answer = () => Promise.reject(new Error('no connection'))
   await vi.advanceTimersByTimeAsync(600_000)
   expect(warned).toHaveLength(2)
+  keeper.stop()
+})
+
+it.each([31, -31])('deletes nothing of a file for a day after its clock was set by %i days', async days => {
+  const { query, warned, keeper } = keeping('sqlite')
+  const deletions = (): number => query.mock.calls.filter(([text]) => text.startsWith('DELETE')).length
+  await vi.advanceTimersByTimeAsync(60_000)
+  const before = deletions()
+  expect(before).toBeGreaterThan(0)
+  vi.setSystemTime(Date.now() + days * 86_400_000)
+  await vi.advanceTimersByTimeAsync(23 * 3_600_000)
+  expect(deletions()).toBe(before)
+  expect(warned).toEqual([expect.stringMatching(/^This process's clock was set (forward|back) by 31 days/)])
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000)
+  expect(deletions()).toBeGreaterThan(before)
   keeper.stop()
 })

@@ -1,6 +1,7 @@
 import type { EffectsHost } from '@ackhook/core'
 import { describeError, Rounds } from '@ackhook/core/spi'
 import type { Database } from '../database/database.ts'
+import type { DeletionClock } from '../database/deletion-clock.ts'
 import type { Dialect } from '../database/dialect.ts'
 import { NOW } from '../schema/ddl.ts'
 import { canBeStored } from './marks.ts'
@@ -22,6 +23,7 @@ const DEADLINE_MS = 60_000
  */
 export class MarkKeeper {
   readonly #database: Database
+  readonly #clock: DeletionClock
   readonly #retentionMs: number
   readonly #letters: EffectsHost['deadLetters']
   readonly #handlers: ReadonlySet<string>
@@ -35,8 +37,12 @@ export class MarkKeeper {
   /** Text of the last failure that was told. */
   #told: string | undefined
 
-  constructor(database: Database, { retentionMs, handlers, letters, logger, rounds }: MarkKeeperOptions) {
+  constructor(
+    database: Database,
+    { clock, retentionMs, handlers, letters, logger, rounds }: MarkKeeperOptions,
+  ) {
     this.#database = database
+    this.#clock = clock
     this.#retentionMs = retentionMs
     this.#handlers = handlers
     this.#letters = letters
@@ -85,6 +91,8 @@ export class MarkKeeper {
       this.#after = undefined
       this.#lookAt = performance.now() + this.#retentionMs / 8
     }
+    const mayDelete = this.#clock.mayDelete(({ code, message }) => this.#logger.warn({ code }, message))
+    if (!mayDelete) return false
     const handlers = [...this.#handlers]
     if (handlers.length === 0) return false
     const text = this.#statements.prune(handlers.length)
@@ -120,6 +128,7 @@ function inTurn(ms: number): number {
 }
 
 interface MarkKeeperOptions {
+  readonly clock: DeletionClock
   readonly retentionMs: number
   /** Names of the handlers whose marks may be deleted. */
   readonly handlers: ReadonlySet<string>

@@ -8,6 +8,7 @@ import {
 } from '@ackhook/core'
 import { isError, refuseGenerator, refuseLazy } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
+import { DeletionClock } from '../database/deletion-clock.ts'
 import { isOutside } from '../database/drivers.ts'
 import { RolledBack, untilAborted } from '../database/library.ts'
 import { isLockedFile, isTransient } from '../database/transient.ts'
@@ -59,6 +60,8 @@ export interface SqlEffects<Tx> extends EffectsOfReceiver {
    */
   forget(id: string, where?: { readonly namespace?: string | undefined }): Promise<boolean>
 }
+
+const NEWEST_MARK = 'SELECT max(done_at) AS newest FROM ackhook_once'
 
 /** Repetitions that the database asks for, before the attempt fails. */
 const MAX_REPETITIONS = 5
@@ -171,7 +174,10 @@ class Effects {
     await checkAtStart(this.#database, host)
     const { retentionMs } = this.#options
     if (retentionMs === undefined) return () => {}
+    const clock = new DeletionClock(this.#database.dialect)
+    await clock.start(() => this.#database.query(NEWEST_MARK))
     const keeper = new MarkKeeper(this.#database, {
+      clock,
       retentionMs,
       handlers: this.#names,
       letters: host.deadLetters,

@@ -10,12 +10,13 @@ import {
   withDeadline,
 } from '@ackhook/core/spi'
 import { Database } from '../database/database.ts'
+import { DeletionClock } from '../database/deletion-clock.ts'
 import type { Result } from '../database/dialect.ts'
 import { isLockedFile, isTransient } from '../database/transient.ts'
 import { checkTable, missingTable } from '../schema/check.ts'
 import { whyForgotten } from '../schema/durability.ts'
 import { type ResolvedStoreOptions, resolveStoreOptions, type SqlStoreOptions } from './options.ts'
-import { PRUNE_BATCH, type Statements, statementsOf } from './statements.ts'
+import { NEWEST_ID, PRUNE_BATCH, type Statements, statementsOf } from './statements.ts'
 
 const CLAIMED: Claim = { outcome: 'claimed' }
 const NO_RUNS = { lapses: 0, attempts: 0 }
@@ -60,6 +61,8 @@ class SqlStore {
   readonly #options: ResolvedStoreOptions
   readonly #statements: Statements
   readonly #undos = new KeptUndos()
+  readonly #clock: DeletionClock
+  #report: (notice: StoreNotice) => void = () => {}
   #underWay = 0
   /** Monotonic milliseconds. */
   #prunedAt = Number.NEGATIVE_INFINITY
@@ -69,6 +72,7 @@ class SqlStore {
     this.#database = database
     this.#options = options
     this.#statements = statementsOf(database.dialect)
+    this.#clock = new DeletionClock(database.dialect)
   }
 
   claim(key: string, token: string, options: ClaimOptions): Promise<Claim> {
@@ -201,7 +205,9 @@ class SqlStore {
 
   /** Checks the table, and whether the database keeps what it has confirmed. Rejects if the table cannot be used. */
   async start(report: (notice: StoreNotice) => void): Promise<void> {
+    this.#report = report
     const { dialect } = this.#database
+    await this.#clock.start(() => this.#database.query(NEWEST_ID))
     await this.#bounded('start', async () => {
       await checkTable((text, params) => this.#send(text, params), 'ackhook_dedupe')
       const reason = await whyForgotten(text => this.#send(text, []), dialect, 'ackhook_dedupe')
@@ -258,8 +264,9 @@ class SqlStore {
   /** Deletes expired rows, a few at a time, and never on behalf of a caller. */
   async #prune(): Promise<void> {
     if (this.#isPruning || performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return
-    this.#isPruning = true
     this.#prunedAt = performance.now()
+    if (!this.#clock.mayDelete(this.#report)) return
+    this.#isPruning = true
     try {
       const { affected } = await this.#bounded('prune', () => this.#database.query(this.#statements.prune))
       // More are waiting: the next claim continues.

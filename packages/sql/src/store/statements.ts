@@ -25,6 +25,9 @@ export interface Statements {
 
 const COLUMNS = '(event_key, token, until_ms, expires_ms, fingerprint, lapses, attempts)'
 
+/** The newest time of which a file of SQLite tells: an id has only the end of its retention. */
+export const NEWEST_ID: string = `SELECT min(max(expires_ms), ${NOW.sqlite}) AS newest FROM ackhook_dedupe`
+
 /** Rows deleted at a time: few enough that nothing waits for it. */
 export const PRUNE_BATCH = 500
 
