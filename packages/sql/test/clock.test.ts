@@ -29,13 +29,15 @@ describe('sqlStore on a file, whose clock is that of the machine', () => {
       `INSERT INTO ackhook_dedupe VALUES ('${key}', 't', ${now() + endsIn}, ${now() + endsIn}, 1, 0, 0)`,
     )
   const keys = async (): Promise<unknown[]> =>
-    (await open.query('SELECT event_key FROM ackhook_dedupe')).map(row => row['event_key'])
+    (await open.query('SELECT event_key FROM ackhook_dedupe ORDER BY event_key')).map(row => row['event_key'])
 
   /** Starts a store, and returns what it reports, and what makes it delete. */
   const started = async () => {
     const store = sqlStore(open.db)
     const told: string[] = []
-    await store.start?.(({ code, message }) => void told.push(`${code}: ${message}`))
+    await store.start?.(({ code, message }) => {
+      if (code === 'clock_differs') told.push(message)
+    })
     let calls = 0
     const claim = () => store.claim(`new ${++calls}`, 'token', { leaseMs: 60_000, fingerprint: 1 })
     return { told, claim }
@@ -58,7 +60,7 @@ describe('sqlStore on a file, whose clock is that of the machine', () => {
       setForward(ms)
       await remember('expired', -HOUR_MS)
       await claim()
-      expect(told).toEqual([expect.stringMatching(/^clock_differs: .* by 31 days: for 24 hours nothing/)])
+      expect(told).toEqual([expect.stringMatching(/ by 31 days: for 24 hours nothing/)])
       expect(await keys()).toContain('expired')
     },
   )
