@@ -6,7 +6,7 @@
  */
 
 export { curlOf, curlOfDelivery, type LoggedDelivery, type PostRequest } from './lib/curl-of.ts'
-export { type TestedEvent, testOf } from './lib/test-of.ts'
+export { isTestable, type TestedEvent, testOf } from './lib/test-of.ts'
 export { FAULTS, type FaultPreset, PRESETS } from './shapes/faults.ts'
 export type { Field, Table } from './shapes/field.ts'
 export { CONTENT_FILTERS, REQUESTS, STATES } from './shapes/requests.ts'

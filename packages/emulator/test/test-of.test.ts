@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { createReceiver } from '@ackhook/core'
 import { testReceiver } from '@ackhook/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { curlOf } from '../src/lib/curl-of.ts'
 import { testOf } from '../src/lib/test-of.ts'
 import { answering, SECRET, start } from './set-up.ts'
 
@@ -57,12 +58,12 @@ test('a delivery becomes a test that passes, or fails with the error of the hand
   expect(output).toContain('the CRM is down')
 })
 
-test('a test tells the signature that is not the default one, and keeps a name that a literal cannot have', () => {
-  const text = '{"id":"evt_1","type":"a.b","data":{"__proto__":{"n":1}}}'
+test('a test tells the signature that is not the default one, and keeps __proto__', () => {
+  const text = enveloped('{"__proto__":{"n":1}}')
   const log = [{ requestHeaders: { 'X-Sig': `t=1,v2=${'a'.repeat(64)}` } }]
   const file = testOf({ event: 'evt_1', type: 'a.b', body: { text, base64: null }, log })
-  expect(file).toContain("deliverEvent(event, { body, header: 'X-Sig', scheme: 'v2' })")
-  expect(file).toContain(`const body = '${text}'\nconst event = JSON.parse(body)`)
+  expect(file).toContain("deliverEvent(event, { header: 'X-Sig', scheme: 'v2' })")
+  expect(file).toContain("['__proto__']: {\n")
 })
 
 const enveloped = (data: string) =>
@@ -76,7 +77,6 @@ test('a test delivers what an object cannot express as the exact text, and says 
     '{"n":-0}',
     '{"n":1,"n":2}',
     '{"2":0,"1":0}',
-    '{"\\u005f_proto__":{"n":1}}',
     '{"deep":[{"n":0.10}],"text":"it\'s \\\\ \\" \\n \u2028 `x`"}',
   ].map(enveloped)
   const files = exact.map(
@@ -94,12 +94,27 @@ test('a test has a literal where that says the same', async () => {
     '{ "a" : [ 1.5, -2, true, null ] }',
     '{}',
     '{"n":9007199254740991}',
+    '{"\\u005f_proto__":{"n":1}}',
+    '{"n":"\u2028 \u202e </script> \\u0000"}',
   ]) {
     const file =
       testOf({ event: 'evt_1', type: 'a.b', body: { text: enveloped(data), base64: null }, log: [] }) ?? ''
     expect(file).toContain('const event = {\n')
     expect(JSON.parse(await deliveredBy(file))).toEqual(JSON.parse(enveloped(data)))
   }
+})
+
+test.each([
+  ['deep and wide', `${'{"a":'.repeat(900)}[${'0,'.repeat(50_000)}0]${'}'.repeat(900)}`],
+  ['of empty lines', `{${'\n'.repeat(200_000)}}`],
+  ['too deep to be written', `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
+  ['of keys', `{${Array.from({ length: 20_000 }, (_, at) => `"k${at}":0`).join()}}`],
+])('a test and a command for a body that is %s are as long as the body', (_, data) => {
+  const body = { text: enveloped(data), base64: null }
+  const headers = { 'X-Service-Signature': `t=1,v1=${'a'.repeat(64)}` }
+  const file = testOf({ event: 'evt_1', type: 'a.b', body, log: [] }) ?? ''
+  expect(file.length).toBeLessThan(20 * body.text.length + 1000)
+  expect(curlOf({ url: 'http://localhost', headers, body }).length).toBeLessThan(2 * body.text.length + 1000)
 })
 
 /** Returns the body that a generated file delivers. */

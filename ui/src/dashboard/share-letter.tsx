@@ -1,4 +1,5 @@
-import { curlOf, testOf } from '@ackhook/emulator/routes'
+import { curlOf, isTestable, testOf } from '@ackhook/emulator/routes'
+import { useMemo } from 'preact/hooks'
 import type { EventRow } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import type { SavedRequest } from '../../../packages/emulator/src/api/delivery-view.ts'
 import { base64Of } from '../../../packages/emulator/src/lib/curl-of.ts'
@@ -13,7 +14,7 @@ const SIGNED = { 'content-type': 'application/json', 'X-Service-Signature': `t=0
 /** Buttons that copy a letter's event, for a person or for a program that repeats it. */
 export function ShareLetter({ letter: { id, type, body: text, receivedAt } }: { readonly letter: EventRow }) {
   const body = text === undefined ? undefined : { text, base64: null }
-  const test = body && testOf({ event: id, type, body, log: [] })
+  const hasTest = useMemo(() => body !== undefined && isTestable(body), [text])
   return (
     <div class="bar">
       <CopyButton label="Copy id" text={() => id} />
@@ -22,7 +23,9 @@ export function ShareLetter({ letter: { id, type, body: text, receivedAt } }: { 
       {body !== undefined && (
         <>
           <CopyButton label="Copy as cURL" text={() => curlOf({ url: ADDRESS, headers: SIGNED, body })} />
-          {test !== undefined && <CopyButton label="Copy as test" text={() => test} />}
+          {hasTest && (
+            <CopyButton label="Copy as test" text={() => testOf({ event: id, type, body, log: [] }) ?? ''} />
+          )}
           <button type="button" onClick={() => download(`${id}.json`, savedRequest(body.text, receivedAt))}>
             Save request
           </button>

@@ -1,6 +1,7 @@
-import { curlOfDelivery, testOf } from '@ackhook/emulator/routes'
+import { curlOfDelivery, isTestable, testOf } from '@ackhook/emulator/routes'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
 import type {
   AttemptView as AttemptDetail,
   DeliveryDetail,
@@ -257,16 +258,15 @@ function Share({ delivery, path }: { readonly delivery: DeliveryDetail; readonly
       },
       commandOf(['show', id], { save: `${id}.json` }),
     )
-  const curl = curlOfDelivery(delivery)
-  const test = testOf(delivery)
+  const hasTest = useMemo(() => isTestable(body), [body.text, body.base64])
   return (
     <div class="bar">
       <CopyButton label="Copy id" text={() => event} />
       <CopyButton label="Copy event" text={() => body.text} />
       <CopyButton label="Copy link" text={() => location.href} />
       <CopyButton label="Copy command" text={() => commandOf(['show', id])} />
-      {curl !== undefined && <CopyButton label="Copy as cURL" text={() => curl} />}
-      {test !== undefined && <CopyButton label="Copy as test" text={() => test} />}
+      {log.length > 0 && <CopyButton label="Copy as cURL" text={() => curlOfDelivery(delivery) ?? ''} />}
+      {hasTest && <CopyButton label="Copy as test" text={() => testOf(delivery) ?? ''} />}
       <button type="button" disabled={log.length === 0} onClick={save}>
         Save request
       </button>

@@ -27,11 +27,14 @@ export function sourceOf(node: JsonNode): string {
   return node.kind === 'string' ? nameOf(node.text) : indented(node, '')
 }
 
+/** Longest indentation: with more, the length would grow by the depth of each line. */
+const WIDEST = 32
+
 function indented(node: JsonNode, indent: string): string {
   if (!('children' in node)) return node.text
   const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']']
   if (node.children.length === 0) return open + close
-  const inner = `${indent}  `
+  const inner = indent.length < WIDEST ? `${indent}  ` : indent
   const lines = node.children.map(
     ({ name, value }) => `${inner}${name === undefined ? '' : `${name}: `}${indented(value, inner)}`,
   )

@@ -5,17 +5,33 @@ const DEEPEST = 16
  * Prints a JSON value as a JavaScript expression that evaluates to the same value, whatever its texts and keys contain, in
  * any file that is UTF-8. Members and items stand on lines of their own, indented by two spaces.
  */
-export function literal(value: unknown, depth: number = 0): string {
-  if (typeof value === 'string') return quoted(value)
-  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
-  if (typeof value !== 'object' || value === null) return String(value)
-  const parts = Array.isArray(value)
-    ? value.map(item => literal(item, depth + 1))
-    : Object.entries(value).map(([name, one]) => `${literalKey(name)}: ${literal(one, depth + 1)}`)
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  if (parts.length === 0) return `${open}${close}`
+export function literal(value: unknown): string {
+  const pieces: string[] = []
+  write(value, 0, pieces)
+  return pieces.join('')
+}
+
+/** Adds the pieces of a value: joining those of each level would copy a deep value as often as it has levels. */
+function write(value: unknown, depth: number, pieces: string[]): void {
+  if (typeof value !== 'object' || value === null) {
+    pieces.push(plain(value))
+    return
+  }
+  const isList = Array.isArray(value)
+  const parts = isList ? [...value.entries()] : Object.entries(value)
   const [outer, inner] = [depth, depth + 1].map(level => `\n${'  '.repeat(Math.min(level, DEEPEST))}`)
-  return `${open}${parts.map(part => `${inner}${part},`).join('')}${outer}${close}`
+  pieces.push(isList ? '[' : '{')
+  for (const [name, one] of parts) {
+    pieces.push(inner as string, isList ? '' : `${literalKey(String(name))}: `)
+    write(one, depth + 1, pieces)
+    pieces.push(',')
+  }
+  pieces.push(parts.length === 0 ? '' : (outer as string), isList ? ']' : '}')
+}
+
+function plain(value: unknown): string {
+  if (typeof value === 'string') return quoted(value)
+  return Object.is(value, -0) ? '-0' : String(value)
 }
 
 /** Prints the name of a member of an object, or of a declared type. */

@@ -21,7 +21,8 @@ export function replaceMembers(text: string, values: Readonly<Record<string, str
     at = to
   }
   replaced += text.slice(at)
-  const missing = Object.entries(values).filter(([name]) => !spans.some(span => span.name === name))
+  const names = new Set(spans.map(span => span.name))
+  const missing = Object.entries(values).filter(([name]) => !names.has(name))
   const added = missing.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')
   if (added === '') return replaced
   const end = replaced.lastIndexOf('}')

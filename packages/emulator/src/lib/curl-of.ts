@@ -95,7 +95,9 @@ function contentType(kept: readonly (readonly [string, string])[]): readonly str
  * characters would act on the terminal that a command is pasted into, as would `!` on a later line in an older bash.
  */
 function bodyOf({ text, base64 }: PostRequest['body']): string {
-  if (base64 === null && !CONTROL.test(text) && !/\n.*!/s.test(text)) return `printf %s ${shellWord(text)}`
+  const isPlain = base64 === null && !CONTROL.test(text)
+  const end = text.indexOf('\n')
+  if (isPlain && (end === -1 || !text.includes('!', end))) return `printf %s ${shellWord(text)}`
   return `printf %s ${shellWord(base64 ?? base64Of(text))} | base64 -d`
 }
 

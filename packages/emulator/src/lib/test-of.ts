@@ -1,3 +1,4 @@
+import { literal } from '@ackhook/core/spi'
 import { type LoggedDelivery, signatureOf } from './curl-of.ts'
 
 /** An event that {@link testOf} writes a test for. `DeliveryDetail` has this form. */
@@ -14,11 +15,14 @@ export interface TestedEvent extends Pick<LoggedDelivery, 'body'> {
  * secret. Undefined for bytes that are no JSON object.
  */
 export function testOf({ event, type, body, log }: TestedEvent): string | undefined {
-  const value = body.base64 === null ? objectOf(body.text) : undefined
+  const value = eventIn(body)
   if (value === undefined) return undefined
-  const isExact = hasLiteral(body.text, value)
+  const printed = literalOf(body.text, value)
   const signature = signatureOf(log.at(-1)?.requestHeaders ?? {})
-  const options = [...(isExact ? [] : ['body']), ...(signature === undefined ? [] : optionsOf(signature))]
+  const options = [
+    ...(printed === undefined ? ['body'] : []),
+    ...(signature === undefined ? [] : optionsOf(signature)),
+  ]
   return [
     `import { testReceiver } from '@ackhook/testing'`,
     `import { expect, test } from 'vitest'`,
@@ -26,15 +30,15 @@ export function testOf({ event, type, body, log }: TestedEvent): string | undefi
     '',
     `const secret = 'whsec_only-for-tests'`,
     '',
-    ...(isExact
-      ? [`const event = ${JSON.stringify(value, undefined, 2)}`]
-      : [
-          '// The exact text: an object cannot express its numbers, the order of its keys, a key that comes twice, or __proto__.',
-          `const body = ${quoted(body.text)}`,
+    ...(printed === undefined
+      ? [
+          '// The exact text: an object cannot express its numbers, the order of its keys, or a key that comes twice.',
+          `const body = ${literal(body.text)}`,
           'const event = JSON.parse(body)',
-        ]),
+        ]
+      : [`const event = ${printed}`]),
     '',
-    `test(${quoted(`${type} ${event} is handled`)}, async () => {`,
+    `test(${literal(`${type} ${event} is handled`)}, async () => {`,
     '  const app = testReceiver(createHooks(secret), { secret })',
     `  const { outcome, error } = await app.deliverEvent(event${options.length === 0 ? '' : `, { ${options.join(', ')} }`})`,
     "  expect({ outcome, error }).toEqual({ outcome: 'handled' })",
@@ -43,7 +47,13 @@ export function testOf({ event, type, body, log }: TestedEvent): string | undefi
   ].join('\n')
 }
 
-function objectOf(text: string): object | undefined {
+/** Returns whether {@link testOf} writes a test for these bytes. */
+export function isTestable(body: TestedEvent['body']): boolean {
+  return eventIn(body) !== undefined
+}
+
+function eventIn({ text, base64 }: TestedEvent['body']): object | undefined {
+  if (base64 !== null) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
@@ -52,13 +62,17 @@ function objectOf(text: string): object | undefined {
   }
 }
 
-/** Returns whether a literal of the value has all that the text says: each digit, each key and their order. */
-function hasLiteral(text: string, value: object): boolean {
-  const plain = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, part =>
-    part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
-  )
-  // In a literal, this name would set the prototype.
-  return plain === JSON.stringify(value) && !plain.includes('"__proto__"')
+/** Returns the value as a literal, if that has all that the text says: each digit, each key and their order. */
+function literalOf(text: string, value: object): string | undefined {
+  try {
+    const plain = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, part =>
+      part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
+    )
+    return plain === JSON.stringify(value) ? literal(value) : undefined
+  } catch {
+    // It is nested too deeply to be written.
+    return undefined
+  }
 }
 
 function optionsOf({
@@ -69,12 +83,7 @@ function optionsOf({
   readonly scheme: string
 }): readonly string[] {
   return [
-    ...(header.toLowerCase() === 'x-service-signature' ? [] : [`header: ${quoted(header)}`]),
-    ...(scheme === 'v1' ? [] : [`scheme: ${quoted(scheme)}`]),
+    ...(header.toLowerCase() === 'x-service-signature' ? [] : [`header: ${literal(header)}`]),
+    ...(scheme === 'v1' ? [] : [`scheme: ${literal(scheme)}`]),
   ]
-}
-
-/** Writes text as a literal. */
-function quoted(text: string): string {
-  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
