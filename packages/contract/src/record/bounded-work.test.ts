@@ -27,6 +27,9 @@ const BODIES = {
   'many fields': event(`{${list(90_000, at => `${name(at)}:0`)}}`),
   'many keys of data': event(`{${list(60_000, at => `"${10_000 + at}":{"x":${at}}`)}}`),
   'a list of all kinds': event(`{"a":[${list(20_000, at => `{${name(at)}:[null,"",1.5,{}]}`)}]}`),
+  'a wide object beside empty ones': event(
+    `{"a":[{${list(15_000, at => `${name(at)}:1`)}},${list(80_000, () => '{}')}]}`,
+  ),
   'other fields than the known ones': event(
     `{${list(200, at => `"other${at % 10}${'y'.repeat(at % 50)}${name(at).slice(1)}:"x"`)}}`,
   ),

@@ -98,7 +98,9 @@ export class Shape {
       if (names.has(key)) field.seen--
       names.add(key)
     }
-    this.settle()
+    // Counting all fields would cost each object of a list what the widest one has.
+    this.#required = 0
+    for (const name of names) if (this.isRequired(name)) this.#required++
   }
 
   #learnText(text: string, isKept: boolean): void {
@@ -131,7 +133,7 @@ export class Shape {
     return this.items
   }
 
-  /** Counts the required fields again, after a field was added. */
+  /** Counts the required fields again, after fields were declared. */
   settle(): void {
     this.#required = [...this.fields.keys()].filter(name => this.isRequired(name)).length
   }
