@@ -1,7 +1,9 @@
 import type { Facts, Guess } from './evidence.ts'
 import {
+  DEEPEST_INDENT,
   type JsonLayout,
   type JsonTree,
+  levelsOf,
   numbersOf,
   parseTree,
   renumbered,
@@ -9,6 +11,10 @@ import {
   writeTree,
 } from './json-tree.ts'
 
+/** Largest body that is rewritten at all: that of a receiver with the default limit. Anyone may have sent it. */
+const LARGEST = 1_048_576
+/** Most characters of all rewritten bodies: the likely styles of a large one, all styles of an ordinary one. */
+const MOST_WRITTEN = 8_388_608
 /** Largest body, and most numbers, of which each number is tried in each notation. */
 const LARGEST_TRIED = 16_384
 const MOST_NUMBERS = 30
@@ -18,6 +24,7 @@ const MOST_NUMBERS = 30
  * keys that a sender may have used, and the notations of numbers that a parser loses.
  */
 export function bodyReserialized({ text }: Facts): readonly Guess[] {
+  if (text.length > LARGEST) return []
   try {
     return allStyles(text, parseTree(text.replace(/^\ufeff/, '')))
   } catch {
@@ -28,11 +35,15 @@ export function bodyReserialized({ text }: Facts): readonly Guess[] {
 
 function allStyles(text: string, tree: JsonTree): readonly Guess[] {
   const guesses = new Map<string, Guess>()
+  const layouts = levelsOf(tree) > DEEPEST_INDENT ? ON_ONE_LINE : LAYOUTS
+  let written = 0
   const add = (signed: string, guess: () => Guess) => {
+    written += signed.length
     if (signed !== text && !guesses.has(signed)) guesses.set(signed, guess())
   }
   for (const order of ORDERS) {
-    for (const layout of LAYOUTS) {
+    for (const layout of layouts) {
+      if (written > MOST_WRITTEN) return [...guesses.values()]
       const json = writeTree(order(tree), layout)
       for (const escapeMore of ESCAPES) {
         for (const ending of ['', '\n']) {
@@ -43,12 +54,13 @@ function allStyles(text: string, tree: JsonTree): readonly Guess[] {
     }
   }
   const addNumbers = (rewritten: JsonTree, layout: JsonStyle) => {
+    if (written > MOST_WRITTEN) return
     const signed = writeTree(rewritten, layout)
     const style = `${layout.name}, with another notation of its numbers, such as 1.0 for 1`
     add(signed, () => guessOf(signed, style))
   }
   for (const rewritten of allNumbers(tree))
-    for (const order of ORDERS) for (const layout of LAYOUTS) addNumbers(order(rewritten), layout)
+    for (const order of ORDERS) for (const layout of layouts) addNumbers(order(rewritten), layout)
   for (const rewritten of singleNumbers(text, tree))
     for (const layout of ON_ONE_LINE) addNumbers(rewritten, layout)
   return [...guesses.values()]

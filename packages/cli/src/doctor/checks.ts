@@ -1,6 +1,6 @@
-import { parseSignatureHeader, Refusal } from '@ackhook/core/spi'
+import { literal, parseSignatureHeader, Refusal } from '@ackhook/core/spi'
 import { type Check, type Facts, type Finding, proves } from './evidence.ts'
-import { keysOf, numbersOf, parseTree } from './json-tree.ts'
+import { type JsonTree, keysOf, numbersOf, parseTree } from './json-tree.ts'
 
 /** Checks that compute no digest, in their order of judgment. Each one that applies is the whole cause. */
 export const CHECKS: readonly Check[] = [
@@ -41,7 +41,7 @@ function headerMissing({ headerLines, headerName, delivery }: Facts): Finding | 
     return {
       cause: 'header-renamed',
       proven: true,
-      text: `There is no header ${headerName}, but ${alike[0]} holds a signature. Give the receiver that name: contract: { header: '${alike[0]}' }.`,
+      text: `There is no header ${headerName}, but ${alike[0]} holds a signature. Give the receiver that name: contract: { header: ${literal(alike[0])} }.`,
     }
   }
   return {
@@ -119,7 +119,7 @@ function reasonIn(value: string, scheme: string): string {
   const labels = [...value.matchAll(/(?:^|,)\s*([A-Za-z0-9_-]+)=/g)].map(match => match[1] as string)
   const other = labels.find(label => label !== 't' && label !== scheme)
   if (!labels.includes(scheme) && other !== undefined) {
-    return `the signature is labeled '${other}'. If the platform has changed its label, set contract: { scheme: '${other}' }`
+    return `the signature is labeled '${other}'. If the platform has changed its label, set contract: { scheme: ${literal(other)} }`
   }
   if (!labels.includes(scheme))
     return `it has no ${scheme}=. Check that the platform sends it, and that the whole value arrives`
@@ -295,8 +295,8 @@ function somethingElse({ text, secret, others }: Facts): Finding | undefined {
 
 /** Returns what a parser may have lost of a compact body, so that it only looks unchanged. */
 function lossOf(text: string): string | undefined {
-  if (!isCompact(text)) return undefined
-  const tree = parseTree(text)
+  const tree = isCompact(text) ? treeOf(text) : undefined
+  if (tree === undefined) return undefined
   const losses = [
     ...(numbersOf(tree).length > 0
       ? ['writes numbers otherwise (1.0 and 1e3 become 1 and 1000, and the last digits of long ones change)']
@@ -304,6 +304,15 @@ function lossOf(text: string): string | undefined {
     ...(keysOf(tree).some(key => /^\d+$/.test(key)) ? ['sorts keys that are numbers'] : []),
   ]
   return losses.length === 0 ? undefined : losses.join(' and ')
+}
+
+/** Returns nothing for what is nested too deeply. */
+function treeOf(text: string): JsonTree | undefined {
+  try {
+    return parseTree(text)
+  } catch {
+    return undefined
+  }
 }
 
 function isCompact(text: string): boolean {

@@ -27,8 +27,8 @@ export interface Diagnosis {
   readonly findings: readonly Finding[]
 }
 
-/** Largest body for which pairs of mishaps are tried, as there are thousands of pairs. */
-const LARGEST_PAIRED = 65_536
+/** Most bytes that are signed to try pairs of mishaps, as there are thousands of pairs. */
+const MOST_PAIRED = 268_435_456
 
 /** Explains why a delivery does not verify. Throws `ConfigurationError` for secrets that every receiver refuses. */
 export async function diagnose(delivery: CapturedRequest, options: DiagnoseOptions): Promise<Diagnosis> {
@@ -50,7 +50,8 @@ function prove(facts: Facts): Finding[] {
   const contents = CONTENTS.flatMap(suppose => suppose(facts))
   const single = [...secrets, ...contents].find(guess => proves(facts, guess))
   if (single !== undefined) return [toFinding(single)]
-  if (facts.delivery.body.length > LARGEST_PAIRED) return []
+  const bytes = contents.reduce((sum, { body = facts.delivery.body }) => sum + body.length, 0)
+  if (bytes * secrets.length > MOST_PAIRED) return []
   for (const secret of secrets) {
     const content = contents.find(guess => proves(facts, secret, guess))
     if (content !== undefined) return [toFinding(secret), toFinding(content)]

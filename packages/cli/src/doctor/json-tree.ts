@@ -50,17 +50,35 @@ export interface JsonLayout {
   readonly indent?: string
 }
 
-export function writeTree(tree: JsonTree, layout: JsonLayout, level = ''): string {
-  if ('text' in tree) return tree.text
+/** Deepest indentation: with more, the length would grow by the depth of each line. */
+export const DEEPEST_INDENT = 16
+
+export function writeTree(tree: JsonTree, layout: JsonLayout): string {
+  const pieces: string[] = []
+  writeInto(pieces, tree, layout, 0)
+  return pieces.join('')
+}
+
+/** Adds the pieces of a tree: joining those of each level would copy a deep tree as often as it has levels. */
+function writeInto(pieces: string[], tree: JsonTree, layout: JsonLayout, level: number): void {
+  if ('text' in tree) {
+    pieces.push(tree.text)
+    return
+  }
   const { comma, colon, indent } = layout
-  const inner = indent === undefined ? '' : `${level}${indent}`
-  const parts =
-    'items' in tree
-      ? tree.items.map(one => writeTree(one, layout, inner))
-      : tree.members.map(([key, one]) => `${JSON.stringify(key)}${colon}${writeTree(one, layout, inner)}`)
-  const [open, close] = 'items' in tree ? '[]' : '{}'
-  if (indent === undefined || parts.length === 0) return `${open}${parts.join(comma)}${close}`
-  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${level}${close}`
+  const isList = 'items' in tree
+  const parts = isList ? tree.items.map(one => [undefined, one] as const) : tree.members
+  const [outer, inner] = [level, level + 1].map(depth =>
+    indent === undefined || parts.length === 0 ? '' : `\n${indent.repeat(Math.min(depth, DEEPEST_INDENT))}`,
+  ) as [string, string]
+  const between = indent === undefined ? comma : `,${inner}`
+  pieces.push(isList ? '[' : '{', inner)
+  for (const [at, [key, one]] of parts.entries()) {
+    if (at > 0) pieces.push(between)
+    if (key !== undefined) pieces.push(JSON.stringify(key), colon)
+    writeInto(pieces, one, layout, level + 1)
+  }
+  pieces.push(outer, isList ? ']' : '}')
 }
 
 /** Returns the tree with the members of each object in another order. */
@@ -94,7 +112,22 @@ export function numbersOf(tree: JsonTree): readonly string[] {
 
 /** Returns the keys of all objects. */
 export function keysOf(tree: JsonTree): readonly string[] {
-  if ('text' in tree) return []
-  if ('items' in tree) return tree.items.flatMap(keysOf)
-  return tree.members.flatMap(([key, one]) => [key, ...keysOf(one)])
+  const found: string[] = []
+  const visit = (one: JsonTree): void => {
+    if ('items' in one) one.items.forEach(visit)
+    if (!('members' in one)) return
+    for (const [key, value] of one.members) {
+      found.push(key)
+      visit(value)
+    }
+  }
+  visit(tree)
+  return found
+}
+
+/** Returns how many arrays and objects are inside of each other. */
+export function levelsOf(tree: JsonTree): number {
+  if ('text' in tree) return 0
+  const inside = 'items' in tree ? tree.items : tree.members.map(([, one]) => one)
+  return 1 + inside.reduce((most, one) => Math.max(most, levelsOf(one)), 0)
 }

@@ -1,6 +1,7 @@
 import type { Inbox } from '@ackhook/core'
 import { type BrowsedEvent, type EventLookup, printable } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
+import { parseTree, writeTree } from '../doctor/json-tree.ts'
 import { table } from '../terminal/text.ts'
 import type { DeadTarget } from './dead-letter-pages.ts'
 import { findTarget, inNamespace } from './find-targets.ts'
@@ -114,11 +115,11 @@ export function toJson({ key: _, ...letter }: BrowsedEvent): object {
   }
 }
 
-/** Indents JSON. The body is untrusted, so control characters other than line ends are escaped. */
+/** Indents JSON, and keeps each digit. The body is untrusted, so control characters other than line ends are escaped. */
 function pretty(body: string): string {
   let text = body
   try {
-    text = JSON.stringify(JSON.parse(body), null, 2)
+    text = writeTree(parseTree(body), { comma: ',', colon: ': ', indent: '  ' })
   } catch {
     // A body that is not JSON is shown unchanged.
   }
