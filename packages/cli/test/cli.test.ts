@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -367,7 +367,7 @@ describe('replay', () => {
       url,
       signedRequest('{"id":"evt_r","type":"a.b","created_at":"x", "data":{}}', { secret: SECRET, timestamp }),
     )
-    return join(folder, 'saved')
+    return join(folder, 'saved/unverified')
   }
 
   test('sends the same bytes with the same signature, again and again', async () => {
@@ -465,7 +465,36 @@ describe('verify', () => {
     expect(JSON.parse(verified.out).deliveries).toHaveLength(hostile.length + 3)
     await rm(join(folder, 'saved', (await readdir(join(folder, 'saved')))[0]!))
     const left = await runCli(['replay', 'saved', '--to', receiver.url], { cwd: folder })
-    expect(left.err).toContain('those that did not verify are in saved/unverified')
+    expect(left.err).toContain('those that were not verified are in saved/unverified')
+  })
+
+  test('nothing that was not verified is ever among verified deliveries', async () => {
+    const verified = await startListening(['--save', 'saved', '--count', '1'])
+    await fetch(verified.url, signedRequest(createEvent('a.b', { id: 'evt_genuine' }), { secret: SECRET }))
+    await verified.cli.ended
+    const without = await startListening(['--save', 'saved', '--count', '2'], { env: {} })
+    for (const id of ['evt_1', 'evt_2'])
+      await fetch(without.url, signedRequest(createEvent('a.b', { id }), { secret: SECRET }))
+    expect((await without.cli.ended).out).toContain('all is saved in saved/unverified')
+    expect((await readdir(join(folder, 'saved'))).sort()).toEqual([
+      expect.stringContaining('evt_genuine'),
+      'unverified',
+    ])
+    await rm(join(folder, 'saved', (await readdir(join(folder, 'saved')))[0]!))
+    const drifted = await runCli(['drift', 'saved', 'saved'], { cwd: folder })
+    expect(drifted.err).toMatch(/those in \S*saved\/unverified were not verified/)
+  })
+
+  test('what strangers send does not fill the disk', async () => {
+    await mkdir(join(folder, 'saved/unverified'), { recursive: true })
+    await writeFile(join(folder, 'saved/unverified/old.json'), '')
+    await truncate(join(folder, 'saved/unverified/old.json'), 67_108_864 - 1500)
+    const { cli, url } = await startListening(['--save', 'saved', '--count', '3'])
+    for (const secret of [OTHER_SECRET, OTHER_SECRET, SECRET])
+      await fetch(url, signedRequest(createEvent('a.b'), { secret }))
+    const { out } = await cli.ended
+    expect(out.match(/not saved: the folder of unverified deliveries is full/g)).toHaveLength(1)
+    expect(out.match(/saved as saved/g)).toHaveLength(2)
   })
 
   test("reads type and id from the contract's fields", async () => {

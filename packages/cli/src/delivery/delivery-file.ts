@@ -139,7 +139,8 @@ function deliveryFiles(path: string, cwd: string, unverified: boolean): readonly
   const [files, others] = [jsonFiles(full), jsonFiles(join(full, UNVERIFIED))]
   const found = unverified ? [...files, ...others] : files
   if (found.length > 0) return found.sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
-  const elsewhere = others.length === 0 ? '' : `; those that did not verify are in ${join(path, UNVERIFIED)}`
+  const elsewhere =
+    others.length === 0 ? '' : `; those that were not verified are in ${join(path, UNVERIFIED)}`
   throw new UsageError(`the directory ${path} contains no .json file${elsewhere}`)
 }
 
@@ -153,19 +154,48 @@ const LONGEST_PART = 60
 /** Folder of what anyone may have sent: apart from `verify`, a command reads it only if it is named. */
 const UNVERIFIED = 'unverified'
 
-/**
- * Writes a delivery to a new file that only this user can read, named by time, type and id: in the directory, or in a folder
- * of its own if it did not verify. Returns the path.
- */
-export function saveDelivery(
-  into: string,
-  delivery: CapturedRequest,
-  { refused, fields }: { readonly refused: boolean; readonly fields?: Partial<EnvelopeFields> | undefined },
-): string {
-  const directory = refused ? join(into, UNVERIFIED) : into
+/** Most bytes and files of what anyone may have sent: it must not fill a disk. */
+const MOST_BYTES = 67_108_864
+const MOST_FILES = 10_000
+
+/** A folder of saved deliveries, with a folder in it for those that were not verified. */
+export class DeliveryFolder {
+  readonly #path: string
+  readonly #fields: Partial<EnvelopeFields> | undefined
+  #left: { bytes: number; files: number } | undefined
+
+  constructor(path: string, fields?: Partial<EnvelopeFields>) {
+    this.#path = path
+    this.#fields = fields
+  }
+
+  /**
+   * Writes a delivery to a new file that only this user can read, named by time, type and id. Returns the path, or `undefined`
+   * for an unverified one if there are too many of them already.
+   */
+  save(delivery: CapturedRequest, isVerified: boolean): string | undefined {
+    const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
+    const name = nameOf(delivery, this.#fields)
+    if (isVerified) return writeNew(this.#path, name, text)
+    const folder = join(this.#path, UNVERIFIED)
+    this.#left ??= roomIn(folder)
+    if (text.length > this.#left.bytes || this.#left.files === 0) return undefined
+    this.#left.bytes -= text.length
+    this.#left.files--
+    return writeNew(folder, name, text)
+  }
+}
+
+function roomIn(folder: string): { bytes: number; files: number } {
+  const sizes = jsonFiles(folder).map(file => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+  return {
+    bytes: sizes.reduce((left, size) => left - size, MOST_BYTES),
+    files: Math.max(0, MOST_FILES - sizes.length),
+  }
+}
+
+function writeNew(directory: string, name: string, text: string): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const text = `${JSON.stringify(toDeliveryFile(delivery), null, 2)}\n`
-  const name = nameOf(delivery, fields)
   for (let count = 1; ; count++) {
     const path = join(directory, `${name}${count === 1 ? '' : `-${count}`}.json`)
     try {

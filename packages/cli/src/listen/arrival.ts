@@ -1,9 +1,9 @@
-import { relative, resolve } from 'node:path'
+import { relative } from 'node:path'
 import type { Duration } from '@ackhook/core'
 import { printable } from '@ackhook/core/spi'
 import { type ContractFlags, contractOf } from '../command/shared-options.ts'
 import { type CapturedRequest, eventOf } from '../delivery/captured-request.ts'
-import { saveDelivery } from '../delivery/delivery-file.ts'
+import type { DeliveryFolder } from '../delivery/delivery-file.ts'
 import { diagnose, type Finding } from '../doctor/diagnose.ts'
 import type { NamedSecret } from '../secrets/resolve-secrets.ts'
 import { createPaint, excerpt, wrap } from '../terminal/text.ts'
@@ -33,8 +33,8 @@ export interface Arrival {
   readonly forwardError?: string
   /** What to do about a reply that acknowledges nothing, or about its absence. */
   readonly hints?: readonly string[]
-  /** Path of the saved delivery. */
-  readonly saved?: string
+  /** Path of the saved delivery; `null` if the folder of unverified ones is full. */
+  readonly saved?: string | null
 }
 
 export function describeArrival(arrival: Arrival, colors: boolean, columns?: number): string[] {
@@ -59,12 +59,21 @@ export function describeArrival(arrival: Arrival, colors: boolean, columns?: num
   // Without a reply, they are part of the first line.
   for (const hint of forwardError === undefined ? hints : []) lines.push(wrap(hint, '  ', columns))
   for (const finding of arrival.findings) lines.push(wrap(printable(finding.text), '  ', columns))
-  if (arrival.saved !== undefined) lines.push(paint.dim(`  saved as ${arrival.saved}`))
+  if (arrival.saved === null) lines.push(paint.warn(`  not saved: ${FULL}`))
+  else if (arrival.saved !== undefined) lines.push(paint.dim(`  saved as ${arrival.saved}`))
   return lines
 }
 
+const FULL = 'the folder of unverified deliveries is full. Delete what you do not need'
+
 function noReply(error: string | undefined, hints: readonly string[]): string {
   return error === undefined ? '' : `, no reply (${printable(error)}). ${hints.join(' ')}`.trimEnd()
+}
+
+/** Where `--save` puts deliveries. */
+export interface SavePlace {
+  readonly folder: DeliveryFolder
+  readonly cwd: string
 }
 
 /** Verifies a request, and saves it if `--save` is set. */
@@ -72,13 +81,13 @@ export async function examine(
   request: CapturedRequest,
   secrets: readonly NamedSecret[],
   flags: ExamineFlags,
-  cwd: string,
+  place: SavePlace | undefined,
 ): Promise<Arrival> {
   const { receivedAt, method, url, body } = request
-  const { save, field: fields } = flags
+  const { field: fields } = flags
   const verdict = await judge(request, secrets, flags)
-  // Without a secret nothing is known of any of them.
-  const refused = verdict.verified === false
+  // Without a secret, anyone may have sent it.
+  const saved = place?.folder.save(request, verdict.verified === true)
   return {
     at: receivedAt,
     method,
@@ -86,9 +95,7 @@ export async function examine(
     ...eventOf(body, fields),
     bytes: body.length,
     ...verdict,
-    ...(save !== undefined && {
-      saved: relative(cwd, saveDelivery(resolve(cwd, save), request, { refused, fields })),
-    }),
+    ...(place !== undefined && { saved: saved === undefined ? null : relative(place.cwd, saved) }),
   }
 }
 

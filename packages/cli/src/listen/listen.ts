@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join, resolve } from 'node:path'
 import type { Duration } from '@ackhook/core'
 import { durationMs, isError } from '@ackhook/core/spi'
 import { codeOf } from '@ackhook/testing/spi'
@@ -21,11 +22,19 @@ import {
   withSecret,
   withTolerance,
 } from '../command/shared-options.ts'
+import { DeliveryFolder } from '../delivery/delivery-file.ts'
 import { hintsFor } from '../delivery/hints-for.ts'
 import { findSecrets, type NamedSecret } from '../secrets/resolve-secrets.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createPaint } from '../terminal/text.ts'
-import { type Arrival, describeArrival, type ExamineFlags, examine, probeSecrets } from './arrival.ts'
+import {
+  type Arrival,
+  describeArrival,
+  type ExamineFlags,
+  examine,
+  probeSecrets,
+  type SavePlace,
+} from './arrival.ts'
 import { type ForwardedReply, forward, readRequest } from './exchange.ts'
 
 interface ListenFlags extends SecretFlags, ExamineFlags, InsecureFlags {
@@ -47,7 +56,7 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
     .option('--timeout <duration>', "how long to wait for your app's reply", parseDuration, '30s' as Duration)
     .option(
       '--save <dir>',
-      'save each delivery to a file for replay and verify: those that do not verify in <dir>/unverified',
+      'save each delivery to a file for replay and verify: those that are not verified in <dir>/unverified',
       parsePath,
     )
     .option('--count <n>', 'end after this many deliveries', parseCount)
@@ -57,7 +66,7 @@ export function listenCommand(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Without a secret, every delivery is accepted and shown as not verified. Press Ctrl-C to stop.
+Without a secret, every delivery is accepted, shown as not verified, and saved in <dir>/unverified. Press Ctrl-C to stop.
 Exit code 0; with --count, 1 if a delivery did not verify.
 --json prints a line with the address, then one line of JSON for each delivery.
 
@@ -84,6 +93,7 @@ class Listener {
   readonly #flags: ListenFlags
   readonly #terminal: Terminal
   readonly #timeoutMs: number
+  readonly #place: SavePlace | undefined
   readonly #enough = new AbortController()
   #arrived = 0
   #unverified = 0
@@ -92,6 +102,9 @@ class Listener {
     this.#secrets = secrets
     this.#flags = flags
     this.#terminal = terminal
+    const { save, field } = flags
+    const { cwd } = terminal
+    if (save !== undefined) this.#place = { folder: new DeliveryFolder(resolve(cwd, save), field), cwd }
     this.#timeoutMs = durationMs(flags.timeout, { option: 'timeout', minMs: 1, maxMs: 86_400_000 })
   }
 
@@ -115,7 +128,7 @@ class Listener {
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { forward: address, count, insecure } = this.#flags
     const request = await readRequest(incoming)
-    const arrival = await examine(request, this.#secrets, this.#flags, this.#terminal.cwd)
+    const arrival = await examine(request, this.#secrets, this.#flags, this.#place)
     const limits = { timeoutMs: this.#timeoutMs, signal: this.#terminal.stop, insecure }
     const reply = address === undefined ? replyTo(arrival) : await forward(address, request, limits)
     response.writeHead(reply.status, reply.headers).end(reply.body)
@@ -177,5 +190,8 @@ function announce(
   out(`Listening on ${bold(address)}${flags.forward ? `, forwarding to ${flags.forward}` : ''}`)
   if (secrets.length > 0)
     out(dim(`Verifying with the secret from ${secrets[0]?.source}. Press Ctrl-C to stop.`))
-  else out(warn('No secret, so nothing is verified: set SIGNING_SECRET. Press Ctrl-C to stop.'))
+  else {
+    const saved = flags.save === undefined ? '' : `, and all is saved in ${join(flags.save, 'unverified')}`
+    out(warn(`No secret, so nothing is verified${saved}: set SIGNING_SECRET. Press Ctrl-C to stop.`))
+  }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@ackhook/core'
 import { RECORDING, type Recording } from './recording.ts'
@@ -34,8 +34,17 @@ function filesOf(path: string): readonly string[] {
   if (stats === undefined) throw new ConfigurationError('path', `there is no file or folder ${path}`)
   if (!stats.isDirectory()) return [path]
   const names = readdirSync(path).filter(name => name.endsWith('.json'))
-  if (names.length === 0) throw new ConfigurationError('path', `the folder ${path} has no recorded delivery`)
+  if (names.length === 0)
+    throw new ConfigurationError('path', `the folder ${path} has no recorded delivery${unverifiedIn(path)}`)
   return names.sort().map(name => join(path, name))
+}
+
+/** `ackhook listen --save` puts what anyone may have sent into a folder of its own. */
+function unverifiedIn(path: string): string {
+  const folder = join(path, 'unverified')
+  return existsSync(folder)
+    ? `; those in ${folder} were not verified, and are read if you name that folder`
+    : ''
 }
 
 function toRecording(value: unknown): Recording {
