@@ -48,6 +48,10 @@ it('keeps the names of fields, and no key that may be a name of somebody', () =>
     customer: { phone2: 'x' },
     $ref: 'x',
     'reply-to': 'x',
+    max_retries: 'x',
+    page_url: 'x',
+    trace_id: 'x',
+    price: 'x',
   }
   expect(Object.keys(JSON.parse(masked(fields)))).toEqual(Object.keys(fields))
   for (const name of [
@@ -59,6 +63,11 @@ it('keeps the names of fields, and no key that may be a name of somebody', () =>
     'Mark',
     'Will',
     'Rose',
+    'max',
+    'Max_Price',
+    'maxKeys',
+    'page_min',
+    'Trace',
     'สมชาย',
     'a1b2',
     '__proto__x',

@@ -26,12 +26,25 @@ function isOfWords(key: string): boolean {
     .replace(/([a-z])(?=[A-Z])/g, '$1_')
     .toLowerCase()
     .split(/[_$@.\d-]+/)
-  return words.every(word => WORDS.has(word))
+  if (!words.every(word => WORDS.has(word))) return false
+  return !words.some(word => GIVEN.has(word)) || words.some(word => word !== '' && !isOfNames(word))
 }
 
+function isOfNames(word: string): boolean {
+  return GIVEN.has(word) || FAMILY.has(word)
+}
+
+/** Words of {@link WORDS} that are given names: `max_retries` is a field, and `max`, `max_day` may be somebody. */
+const GIVEN: ReadonlySet<string> = new Set(['ai', 'lat', 'lon', 'max', 'min', 'page', 'trace'])
+/** Words of {@link WORDS} that are family names. Alone they are fields: `price`, `key`. */
+const FAMILY: ReadonlySet<string> = new Set(
+  'brand call close day days field fields key keys link price quick read rule short street to week weeks'.split(
+    ' ',
+  ),
+)
 /**
- * Words of which platforms make the names of fields. None is a given name in English, such as `mark` or `will`. The empty one
- * stands before a leading `_` or after a trailing digit.
+ * Words of which platforms make the names of fields, without given names such as `mark` or `will`. The empty one stands
+ * before a leading `_` or after a trailing digit.
  */
 const WORDS: ReadonlySet<string> = new Set(
   ` accepted access account action active actor added address agent ai alias all allowed amount and answer answered api app
