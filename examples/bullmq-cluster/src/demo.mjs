@@ -3,14 +3,14 @@
 // web process are killed, resends unacknowledged events, and finally sends everything again. Exit code 0: each
 // acknowledged event was handled, and none twice except those that the killed worker had begun.
 import { fork } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { sign } from '@ackhook/testing'
 import { startRedis } from './redis.mjs'
 
 const EVENTS = 200
-const secret = 'a-secret-of-at-least-16-bytes'
+const secret = randomBytes(24).toString('hex')
 const run = randomUUID().slice(0, 8)
 // Exits on a signal, so that the exit handlers stop the processes started here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))

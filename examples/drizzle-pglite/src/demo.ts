@@ -1,11 +1,12 @@
 // Delivers events out of order, twice, to two processes, and with a failure half-way. Exit code 0: each took effect once, and
 // no older state has replaced a newer one.
+import { randomBytes } from 'node:crypto'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { eq } from 'drizzle-orm'
 import { createApp } from './app.ts'
 import { conversations, createTables, openDatabase } from './database.ts'
 
-const secret = 'only-for-this-demo-0123456789'
+const secret = randomBytes(24).toString('hex')
 const { db, close } = openDatabase(process.env.DATABASE_URL)
 await createTables(db)
 

@@ -2,14 +2,14 @@
 // Two server processes share handled ids through Redis. One sender delivers every event to both at about the same
 // time, kills one process, and delivers everything again. Exit code 0: each event was handled once.
 import { fork } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { sign } from '@ackhook/testing'
 import { startRedis } from './start-redis.mjs'
 
 const EVENTS = 100
-const secret = 'a-secret-of-at-least-16-bytes'
+const secret = randomBytes(24).toString('hex')
 const run = randomUUID().slice(0, 8)
 // Exits on a signal, so that the exit handlers stop the processes started here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))

@@ -1,11 +1,12 @@
 // @ts-check
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
 // Starts the receiver, sends it signed deliveries and checks each promise. Exit code 0: all were kept.
-const secret = 'a-secret-of-at-least-16-bytes'
+const secret = randomBytes(24).toString('hex')
 const { app, hooks } = createApp({
   secret,
   retry: { minDelay: '50ms' },

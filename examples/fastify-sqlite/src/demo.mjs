@@ -1,6 +1,8 @@
 // Kills a server while it works, restarts it and waits for it to finish. Exit code 0: every acknowledged event was
 // handled, and a duplicate was not.
+
 import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { sign } from '@ackhook/testing'
 
 const EVENTS = 12
-const SECRET = 'whsec_demo_of_fastify_and_sqlite'
+const SECRET = randomBytes(24).toString('hex')
 const SERVER = fileURLToPath(new URL('server.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'ackhook-demo-'))
 const handled = new Set()

@@ -1,10 +1,13 @@
 // @ts-check
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { sign } from '@ackhook/testing'
 import { createApp } from './app.mjs'
 
 // Starts the app, sends it signed deliveries and checks its promises. Exit code 0: all were kept.
-const secrets = { conversations: 'a-secret-of-at-least-16-bytes', billing: 'another-secret-of-16-bytes' }
+const secretOf = () => randomBytes(24).toString('hex')
+const secrets = { conversations: secretOf(), billing: secretOf() }
 const { app, billing } = await createApp(secrets)
 
 /** @type {string[]} */

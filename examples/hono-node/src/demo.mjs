@@ -1,13 +1,15 @@
 // @ts-check
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { sign } from '@ackhook/testing'
 import { serve } from '@hono/node-server'
 import { createApp } from './app.mjs'
 
 // Starts the app, sends it signed deliveries and checks its promises. Exit code 0: all were kept.
-const acme = 'a-secret-of-at-least-16-bytes'
-const umbrella = 'another-secret-of-16-bytes'
+const acme = randomBytes(24).toString('hex')
+const umbrella = randomBytes(24).toString('hex')
 const { app, hooks } = createApp(
   new Map([
     ['acme', acme],

@@ -1,11 +1,13 @@
 // @ts-check
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { sign } from '@ackhook/testing'
 import app from './worker.mjs'
 
 // Calls the Worker's handler as the platform does, with bindings and an execution context. To run it on the
 // platform itself: `npx wrangler dev`.
-const env = { SIGNING_SECRET: 'a-secret-of-at-least-16-bytes' }
+const env = { SIGNING_SECRET: randomBytes(24).toString('hex') }
 /** @type {Promise<unknown>[]} */
 const work = []
 const execution = { waitUntil: work.push.bind(work), passThroughOnException() {}, props: {} }

@@ -1,9 +1,11 @@
 // @ts-check
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { createEvent, signedRequest } from '@ackhook/testing'
 
 // Calls the route as Next.js would. Exit code 0: every line below holds.
-const secret = 'a-secret-of-at-least-16-bytes'
+const secret = randomBytes(24).toString('hex')
 process.env['SIGNING_SECRET'] = secret
 const { POST } = await import('./route.mjs')
 

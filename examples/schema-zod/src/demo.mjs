@@ -1,10 +1,12 @@
 // @ts-check
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { createTypedReceiver } from './receiver.mjs'
 
 // Delivers events that match their schemas and one that does not. Exit code 0: every line below holds.
-const secret = 'a-secret-of-at-least-16-bytes'
+const secret = randomBytes(24).toString('hex')
 const receiver = createTypedReceiver({ secret })
 
 /** @type {string[]} */
