@@ -88,9 +88,11 @@ Then, in a second terminal in the same folder, send a signed event:
 `
 }
 
+/** Quotes by itself: `npm create` would download all of core for its quoting. */
 function quoted(folder: string): string {
-  if (process.platform === 'win32') return /^[\w.\\-]+$/.test(folder) ? folder : `"${folder}"`
-  return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`
+  const path = folder.startsWith('-') ? `./${folder}` : folder
+  if (process.platform === 'win32') return /^[\w./\\-]+$/.test(path) ? path : `"${path}"`
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 /** Returns whether an error is a mistake in the command line or a file system error. */
