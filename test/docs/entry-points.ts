@@ -171,6 +171,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'STATES',
     'curlOf',
     'curlOfDelivery',
+    'isTestable',
     'operationId',
     'testOf',
   ],

@@ -7,8 +7,8 @@ import { startPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { type Manifest, ROOT } from '../support/workspace-packages.ts'
 
-// Vitest passes its own conditions to child processes. A user has none.
-const { NODE_OPTIONS: _options, ...OWN } = process.env
+// Vitest passes its own conditions to child processes. A user has none, and no NODE_ENV either.
+const { NODE_OPTIONS: _options, NODE_ENV: _env, ...OWN } = process.env
 /** npm finds the compiler in this folder. */
 const ENV = { ...OWN, PATH: `${ROOT}node_modules/.bin:${OWN['PATH']}` }
 

@@ -65,6 +65,7 @@ describe('without a terminal', () => {
     expect(out).toContain("  cd 'my app'\n  npm install\n  npm run start\n")
     expect(readdirSync(join(cwd, 'my app/src')).sort()).toEqual(['app.js', 'server.js'])
     expect(manifestIn('my app').dependencies).toHaveProperty('bullmq')
+    expect((await runWith(['--yes', '--', '-app'])).out).toContain('  cd ./-app\n')
   })
 
   it('uses the defaults for missing options with --yes', async () => {
