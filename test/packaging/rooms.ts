@@ -53,7 +53,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     doctor: [...SHARED, 'delivery'],
     send: [...SHARED, 'delivery'],
     listen: [...SHARED, 'delivery', 'doctor'],
-    inbox: ['command', 'terminal'],
+    inbox: ['command', 'terminal', 'delivery'],
     sql: ['command', 'terminal'],
     contract: ['command', 'terminal'],
     conformance: [...SHARED, 'delivery'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { keysOf, parseTree } from '../delivery/json-tree.ts'
 import { bodyReserialized } from './body-reserialized.ts'
 import type { Facts } from './evidence.ts'
-import { keysOf, parseTree } from './json-tree.ts'
 
 const nested = (depth: number, inside: string): string =>
   `${'{"a":'.repeat(depth)}${inside}${'}'.repeat(depth)}`

@@ -1,4 +1,3 @@
-import type { Facts, Guess } from './evidence.ts'
 import {
   DEEPEST_INDENT,
   type JsonLayout,
@@ -9,7 +8,8 @@ import {
   renumbered,
   reordered,
   writeTree,
-} from './json-tree.ts'
+} from '../delivery/json-tree.ts'
+import type { Facts, Guess } from './evidence.ts'
 
 /** Largest body that is rewritten at all: that of a receiver with the default limit. Anyone may have sent it. */
 const LARGEST = 1_048_576

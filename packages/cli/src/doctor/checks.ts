@@ -1,6 +1,6 @@
 import { literal, parseSignatureHeader, Refusal } from '@ackhook/core/spi'
+import { type JsonTree, keysOf, numbersOf, parseTree } from '../delivery/json-tree.ts'
 import { type Check, type Facts, type Finding, proves } from './evidence.ts'
-import { type JsonTree, keysOf, numbersOf, parseTree } from './json-tree.ts'
 
 /** Checks that compute no digest, in their order of judgment. Each one that applies is the whole cause. */
 export const CHECKS: readonly Check[] = [

@@ -1,7 +1,7 @@
 import type { Inbox } from '@ackhook/core'
 import { type BrowsedEvent, type EventLookup, printable } from '@ackhook/core/spi'
 import { EXIT } from '../command/exit-codes.ts'
-import { parseTree, writeTree } from '../doctor/json-tree.ts'
+import { parseTree, writeTree } from '../delivery/json-tree.ts'
 import { table } from '../terminal/text.ts'
 import type { DeadTarget } from './dead-letter-pages.ts'
 import { findTarget, inNamespace } from './find-targets.ts'
