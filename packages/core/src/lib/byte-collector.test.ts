@@ -1,8 +1,31 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import { random } from '../../../../test/support/random.ts'
 import { ByteCollector } from './byte-collector.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (taken: Uint8Array) => new TextDecoder().decode(taken)
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+/** Returns the lengths of all memory that is allocated from now on. */
+function watchAllocations(): readonly number[] {
+  const lengths: number[] = []
+  const Original = Uint8Array
+  class Watched extends Original {
+    static get [Symbol.species]() {
+      return Original
+    }
+
+    constructor(length: number) {
+      super(length)
+      lengths.push(length)
+    }
+  }
+  vi.stubGlobal('Uint8Array', Watched)
+  return lengths
+}
 
 it('returns nothing if nothing was added', () => {
   const collector = new ByteCollector()
@@ -41,14 +64,35 @@ it('copies a chunk that is a window on a larger buffer', () => {
   expect(text(collector.take()).slice(2)).toBe('ef')
 })
 
-it('holds many tiny chunks in one buffer, at most twice their size', () => {
+it('holds many tiny chunks in few buffers, at most twice their size', () => {
+  const chunk = Buffer.from('x')
+  const allocated = watchAllocations()
   const collector = new ByteCollector()
-  for (let i = 0; i < 100_000; i++) collector.add(new Uint8Array([i]))
-  const taken = collector.take()
-  expect(taken.length).toBe(100_000)
-  // The next power of two. Memory that grew with each chunk would be copied 100,000 times.
-  expect(taken.buffer.byteLength).toBe(131_072)
-  expect(taken[99_999]).toBe(99_999 % 256)
+  for (let i = 0; i < 100_000; i++) collector.add(chunk)
+  expect(allocated).toEqual([4096, 8192, 16_384, 32_768, 65_536, 4096, 8192, 16_384, 32_768, 65_536])
+  expect(collector.take().buffer.byteLength).toBe(100_000)
+})
+
+it('copies large chunks once, when they are joined', () => {
+  const chunk = Buffer.alloc(65_536, 'x')
+  const allocated = watchAllocations()
+  const collector = new ByteCollector()
+  for (let i = 0; i < 16; i++) collector.add(chunk)
+  expect(collector.take().length).toBe(1_048_576)
+  expect(allocated).toEqual([1_048_576])
+})
+
+it('keeps the order of chunks of any sizes', () => {
+  for (let round = 0; round < 50; round++) {
+    const collector = new ByteCollector()
+    const parts = Array.from({ length: 1 + random() * 40 }, () => {
+      const most = [3, 5000, 16_384, 40_000][Math.floor(random() * 4)] as number
+      return Buffer.alloc(Math.floor(random() * (most + 1)), Math.floor(random() * 256))
+    })
+    for (const part of parts) collector.add(part)
+    expect(Buffer.concat(parts).equals(collector.take())).toBe(true)
+    expect(collector.length).toBe(0)
+  }
 })
 
 it('starts anew once its bytes are taken', () => {
