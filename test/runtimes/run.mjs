@@ -1,9 +1,10 @@
 /**
- * Runs the vectors, one whole delivery, the adapters' conformance suite and `sqliteInbox` on every runtime that has them:
- * `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 if anything fails.
+ * Runs the vectors, one whole delivery, deliveries beside an attack, the adapters' conformance suite and `sqliteInbox`
+ * on every runtime that has them: `npm run test:runtimes`, or `node run.mjs Bun` for one of them. Exits with 1 if anything fails.
  */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -38,6 +39,8 @@ async function check(runtime) {
     if (runtime.adapters === undefined) await runAll(runtime, server)
     for (const adapter of runtime.adapters ?? ['hono', 'fetch']) {
       report(runtime, `one delivery through ${adapter}`, await delivers(server.base, adapter))
+      if (runtime.attacked)
+        report(runtime, `64 heads beside ${adapter}`, await withstands(server.base, adapter))
       report(
         runtime,
         `the conformance suite through ${adapter}`,
@@ -135,23 +138,39 @@ async function callsClient(base, { tellsUnsent }) {
   }
 }
 
+/** Delivers beside strangers who declare bodies of 1 MiB and send none of them. */
+async function withstands(base, adapter) {
+  const { hostname, port } = new URL(base)
+  const head = `POST /${adapter} HTTP/1.1\r\nhost: a\r\ncontent-length: 1048576\r\n\r\n`
+  const sockets = Array.from({ length: 64 }, () => connect(Number(port), hostname).on('error', () => {}))
+  await Promise.all(sockets.map(socket => new Promise(resolve => socket.write(head, resolve))))
+  const wrong = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      const status = await send(base, adapter, `evt_beside_${adapter}_${i}`)
+      return status === 202 ? [] : [`delivery ${i} got ${status}`]
+    }),
+  )
+  for (const socket of sockets) socket.destroy()
+  return wrong.flat()
+}
+
+async function send(base, adapter, id) {
+  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
+  const event = { id, type: 'conversation.resolved', created_at: new Date().toISOString(), data }
+  const body = JSON.stringify(event)
+  const headers = { 'x-service-signature': sign(body, adapterSuiteOptions) }
+  const signal = AbortSignal.timeout(CASE_MS)
+  return (await fetch(`${base}/${adapter}`, { method: 'POST', headers, body, signal })).status
+}
+
 /** Sends a signed event, which must be accepted and handled, and then again, as a duplicate. */
 async function delivers(base, adapter) {
   const id = `evt_runtime_${adapter}`
-  const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
-  const body = JSON.stringify({
-    id,
-    type: 'conversation.resolved',
-    created_at: new Date().toISOString(),
-    data,
-  })
-  const headers = { 'x-service-signature': sign(body, adapterSuiteOptions) }
-  const send = async () => (await fetch(`${base}/${adapter}`, { method: 'POST', headers, body })).status
   const wrong = []
-  const first = await send()
+  const first = await send(base, adapter, id)
   if (first !== 202) wrong.push(`got ${first} instead of 202`)
   if (!(await isHandled(base, id))) wrong.push('no handler received the event')
-  const second = await send()
+  const second = await send(base, adapter, id)
   if (second !== 200) wrong.push(`the duplicate got ${second} instead of 200`)
   return wrong
 }

@@ -25,7 +25,8 @@ const node = major => ({
 
 /**
  * Every runtime with the command that serves the app on it and prints its port. `adapters`: the app has only these, and
- * nothing else is tested. `sqlite`: the command of a process with `sqliteInbox`. The Node versions are installed on Linux only (`optionalDependencies`), because the registry has
+ * nothing else is tested. `attacked`: deliveries are
+ * sent beside an attack; test/hosts/body-attacks.test.ts does it on Node. `sqlite`: the command of a process with `sqliteInbox`. The Node versions are installed on Linux only (`optionalDependencies`), because the registry has
  * no others.
  */
 export const runtimes = [
@@ -35,12 +36,14 @@ export const runtimes = [
   node(26),
   {
     name: 'Bun',
+    attacked: true,
     tellsUnsent: true,
     command: [BUN, here('serve-bun.mjs')],
     sqlite: [BUN, here('sqlite.mjs')],
   },
   {
     name: 'Deno',
+    attacked: true,
     command: [DENO, ...DENO_RUN, '--allow-net=127.0.0.1', here('serve-deno.mjs')],
     // The signal with which the test ends itself needs --allow-run.
     sqlite: [DENO, ...DENO_RUN, '--allow-write', '--allow-sys', '--allow-run', here('sqlite.mjs')],
