@@ -46,7 +46,8 @@ function handling(receiver) {
 }
 
 async function serveFetch(fetch) {
-  const handle = (...passed) => fetch(...passed)
+  // Deno passes no request to a handler that declares no parameter.
+  const handle = (request, ...others) => fetch(request, ...others)
   const { Bun, Deno } = globalThis
   if (Bun !== undefined) return listening(Bun.serve({ fetch: handle, port: 0, hostname: '127.0.0.1' }).port)
   if (Deno !== undefined)
