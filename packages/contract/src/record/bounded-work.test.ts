@@ -67,7 +67,7 @@ it.each(
 )(
   'an event that is %s, recorded %s, costs its size and no multiple of its depth or width',
   async (_, __, body, options) => {
-    const times = 20
+    const times = 2
     const { logged, written } = await deliver(body, options, times)
     expect(written).toBeLessThan(20 * body.length + 10_000)
     expect(logged).toBeLessThan(20 * body.length + 100_000)
