@@ -449,7 +449,7 @@ describe('undelivered and replay', () => {
     expect(out).toMatch(/^attempts 2 to 5 .* the same reply$/m)
     expect(out).not.toMatch(/^attempt 2 /m)
     const test = await run('show', 'evt_1', '--test')
-    expect(test.out).toMatch(/import \{ testReceiver \}[\s\S]*"n": 1[\s\S]*deliverEvent\(event\)/)
+    expect(test.out).toMatch(/import \{ testReceiver \}[\s\S]*n: 1,[\s\S]*deliverEvent\(event\)/)
     expect(test.out).not.toContain(SECRET)
   })
 
