@@ -19,9 +19,9 @@ test("a letter's event is copied as a command and as a test, and saved as a requ
   for (const [label, expected] of [
     [
       'Copy as cURL',
-      /"id":"evt_shared"[\s\S]*SIGNING_SECRET[\s\S]*X-Service-Signature: t=\$t,v1=\$signature/,
+      /"id":"evt_shared"[\s\S]*SIGNING_SECRET[\s\S]*X-Service-Signature: '"t=\$t,v1=\$signature"/,
     ],
-    ['Copy as test', /testReceiver[\s\S]*"id": "evt_shared"[\s\S]*evt_shared is handled/],
+    ['Copy as test', /testReceiver[\s\S]*id: 'evt_shared'[\s\S]*evt_shared is handled/],
   ] as const) {
     await page.getByRole('button', { name: label }).click()
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toMatch(expected)
