@@ -11,7 +11,7 @@ const packageTests = ['{src,test}/**/*.{test,images}.ts', 'src/**/*.test-d.ts', 
 const config: KnipConfig = {
   ignoreExportsUsedInFile: true,
   // Called by name, from scripts and from test/packaging.
-  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb', 'mariadb-install-db'],
+  ignoreBinaries: ['tsc', 'redis-server', 'apt-get', 'dpkg-deb', 'mariadb-install-db', 'mount', 'umount'],
   ignoreDependencies: [
     'turbo',
     '@arethetypeswrong/cli',
