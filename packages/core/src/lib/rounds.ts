@@ -31,6 +31,7 @@ export interface Round {
   readonly progressed: () => void
 }
 
+/** What one loop does, how often, and whom it tells. */
 export interface RoundsParts<Result> {
   /** For its deadline's error, and for tools: `reconcile`. */
   readonly name: string
