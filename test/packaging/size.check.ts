@@ -6,7 +6,8 @@ import { ROOT, workspacePackages } from '../support/workspace-packages.ts'
 /** Entry points that only some applications load, each with its own limit: durable inboxes, and sealing and erasing. */
 const BY_INBOXES: Readonly<Record<string, number>> = {
   sharing: 3000,
-  push: 4200,
+  // 4200 before its lines were counted by the minute.
+  push: 4500,
   'privacy/index': 3500,
 }
 
@@ -19,15 +20,16 @@ const BUDGETS: Readonly<Record<string, number>> = {
   // limit on bytes in memory, shutdown and health. Added since: leases that are known to hold, bounds on bodies, requests
   // that cannot be read, advice by error code, receivers of an earlier evaluation, pauses and shared slots, which secret
   // verifies, a report that no delivery arrives, invalid events as dead letters, dead letters by the kind of their error,
-  // where an event is, and what can be told of sealed events.
-  '@ackhook/core': 53_500,
+  // where an event is, and what can be told of sealed events; 53,500 before the slowest body is given up for others, undos
+  // that are kept, one shape for loops, starts that nobody called, shares of a store, lazy answers, printed secrets, literals.
+  '@ackhook/core': 61_500,
   '@ackhook/express': 600,
   // With the description of its route for API documents, and options meant for other plugins.
   '@ackhook/fastify': 2700,
   '@ackhook/hono': 1000,
   // It was 4700 before its counters began at zero, and its gauges followed the life of the inbox; then came silence, secrets,
-  // ingested events and what keeps dead rows.
-  '@ackhook/opentelemetry': 6200,
+  // ingested events and what keeps dead rows; 6200 before pauses, causes of drops and the age of rounds.
+  '@ackhook/opentelemetry': 6700,
   '@ackhook/client': 3800,
 }
 
@@ -36,7 +38,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
  * iconv-lite, which the package leaves out.
  */
 const WITH_DEPENDENCIES: Readonly<Record<string, number>> = {
-  '@ackhook/core': 65_000,
+  '@ackhook/core': 73_000,
   '@ackhook/fastify': 3700,
 }
 

@@ -47,8 +47,9 @@ it('a Worker that acknowledges after processing stays within its size, dependenc
   process.stdout.write(`a Worker with 'after-processing': ${bytes} bytes min+gzip\n`)
   // 31,200 before leases that are known to hold, bounds on bodies, requests that cannot be read, the weight of an event,
   // and options for shared slots; 37,100 before it told which secret verifies, noticed that no delivery arrives and kept
-  // invalid events; 42,200 before taps and counts of what an inbox does. lru-cache is 5600 of it, the rest of the memory inbox 7800. Nothing reads a request of Node here.
-  expect(bytes).toBeLessThan(44_500)
+  // invalid events; 42,200 before taps and counts of what an inbox does; 44,500 before bodies that are given up for others, kept
+  // undos, shares of namespaces, lazy answers, own events for handlers, and printed secrets. lru-cache is 5600 of it, the rest of the memory inbox 7800. Nothing reads a request of Node here.
+  expect(bytes).toBeLessThan(50_000)
 })
 
 /** Bundles the built packages, without comments. `used`: an expression that begins with the imported name. */
