@@ -76,6 +76,12 @@ function inProject(user: NewUser, command: string): Promise<string> {
   return user.run(`cd ${FOLDER}\n${command}`)
 }
 
+/** The line of the project's own secret, with which its `send` signs. */
+function secretOf(user: NewUser): string {
+  const env = readFileSync(join(user.folder, FOLDER, '.env'), 'utf8')
+  return /^SIGNING_SECRET=\S+/m.exec(env)?.[0] ?? ''
+}
+
 /**
  * Follows the project's Dockerfile in folders instead of layers, starts what it would start, sends an event, and expects a
  * clean end. What changes the machine is left out: a global installation, a folder at the root.
@@ -107,9 +113,7 @@ export async function playImage(user: NewUser, { send }: NextSteps): Promise<voi
     } else if (instruction === 'CMD') command = (JSON.parse(text) as string[]).join(' ')
     if (line === 'ENV NODE_ENV=production') isProduction = true
   }
-  await user.start(
-    `cd ${stage}\nexport NODE_ENV=production SIGNING_SECRET=whsec_of_an_image_in_production\n${command}`,
-  )
+  await user.start(`cd ${stage}\nexport NODE_ENV=production ${secretOf(user)}\n${command}`)
   await expectHandled(user, send)
   expect(await user.end()).toBe(0)
 }
