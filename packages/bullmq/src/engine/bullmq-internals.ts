@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { ConfigurationError } from '@ackhook/core'
 import { type Moment, momentNow } from '@ackhook/core/spi'
 import type { IQueueBackend, PostgresConnection, PostgresQueueBackend } from 'bullmq'
@@ -51,7 +50,10 @@ interface ListeningConnection {
 const LISTENING: Members = { getListenClient: 0, handleListenClientError: 2 }
 
 /** The part of a `pg` client of a pool that BullMQ and this package use to listen for new jobs. */
-export interface ListenClient extends Pick<EventEmitter, 'on' | 'emit' | 'removeAllListeners'> {
+export interface ListenClient {
+  on(event: string, listener: (...args: never[]) => void): this
+  emit(event: string, ...args: unknown[]): boolean
+  removeAllListeners(event?: string): this
   query(...query: unknown[]): Promise<unknown>
   release(failure?: unknown): void
   readonly connection?: { readonly stream?: { destroy(): unknown } }
