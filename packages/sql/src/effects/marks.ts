@@ -114,6 +114,9 @@ export async function hasMark(
   return (await query(text, [eventId, handler, namespace])).rows.length === 1
 }
 
+/** The database's clock counts whole milliseconds and is not the process's: without some, a mark could seem too young. */
+const ROUNDED_MS = 20
+
 /** Deletes a mark that is at least `ageMs` old: a younger one is another attempt's. */
 export async function deleteMark(
   { dialect, query }: OpenTransaction,
@@ -122,7 +125,7 @@ export async function deleteMark(
 ): Promise<void> {
   const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
   const text = `DELETE FROM ackhook_once WHERE event_id = ?${T} AND handler = ?${T} AND namespace = ?${T} AND done_at <= ${NOW[dialect]} - ?${B}`
-  await query(text, [eventId, handler, namespace, Math.floor(ageMs)])
+  await query(text, [eventId, handler, namespace, Math.max(0, Math.floor(ageMs) - ROUNDED_MS)])
 }
 
 /** Deletes the marks of all handlers for an event. */
