@@ -74,6 +74,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'JudgedClock',
     'KeptUndos',
     'KNOWN_TYPES',
+    'LeasedAttempts',
     'LeaseTime',
     'literal',
     'literalKey',

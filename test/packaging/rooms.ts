@@ -35,7 +35,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     inbox: MIDDLE,
     'inbox/memory': INBOX,
     'inbox/sharing': INBOX,
-    'inbox/push': [...INBOX, 'inbox/memory'],
+    'inbox/leased': INBOX,
+    'inbox/push': [...INBOX, 'inbox/memory', 'inbox/leased'],
     worker: INBOX,
     receiver: RECEIVER,
     health: RECEIVER,
@@ -43,7 +44,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     privacy: RECEIVER,
     node: [...RECEIVER, 'health', 'platform/node'],
     fetch: RECEIVER,
-    '.': [...RECEIVER, 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
+    '.': [...RECEIVER, 'inbox/leased', 'inbox/sharing', 'inbox/push', 'fetch', 'health'],
   },
   cli: {
     terminal: [],

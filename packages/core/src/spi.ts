@@ -74,6 +74,13 @@ export type {
 export { JudgedClock, type JudgedTime } from './inbox/judged-clock.ts'
 export { KeptUndos } from './inbox/kept-undos.ts'
 export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
+export {
+  type Held,
+  LeasedAttempts,
+  type LeasedAttemptsParts,
+  type LeaseEngine,
+  type Take,
+} from './inbox/leased/leased-attempts.ts'
 export { failedBefore } from './inbox/letter-age.ts'
 export {
   type CountedLetter,

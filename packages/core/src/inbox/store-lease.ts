@@ -19,7 +19,8 @@ export interface StoreLeaseParts {
 /** The lease of one event in a dedupe store, from its claim until the event is recorded, released or lost. */
 export class StoreLease {
   readonly #parts: StoreLeaseParts
-  readonly #time: LeaseTime
+  /** How much of the lease has passed. */
+  readonly time: LeaseTime
   /** Proves the lease. Replaced when a lease that vanished is taken again. */
   #token: string
   #hasEnded = false
@@ -29,7 +30,7 @@ export class StoreLease {
   /** The lease counts from here: create it just before the claim. */
   constructor(parts: StoreLeaseParts) {
     this.#parts = parts
-    this.#time = new LeaseTime(parts.leaseMs)
+    this.time = new LeaseTime(parts.leaseMs)
     this.#token = parts.newToken()
   }
 
@@ -40,12 +41,12 @@ export class StoreLease {
 
   /** Whether so much of the lease has passed that no handler may begin before a renewal. */
   isPastHalf(): boolean {
-    return this.#time.isPastHalf()
+    return this.time.isPastHalf()
   }
 
   /** Milliseconds for which the lease certainly holds. */
   remaining(): number {
-    return this.#time.remaining()
+    return this.time.remaining()
   }
 
   /** Renews the lease, or takes it again if it vanished without a new owner. Never rejects. */
@@ -119,7 +120,7 @@ export class StoreLease {
   }
 
   #renewed(sentAt: Moment): 'held' {
-    this.#time.renewed(sentAt)
+    this.time.renewed(sentAt)
     return 'held'
   }
 }

@@ -4,13 +4,13 @@ import { settlesWithin, withDeadline } from '../../lib/deadline.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import { createTokens } from '../../lib/tokens.ts'
-import { ABORT, type Attempt, createAttempt } from '../attempt.ts'
+import { type Attempt, createAttempt } from '../attempt.ts'
 import { type CrashDecision, crashPolicy } from '../crash-policy.ts'
 import type { Claim, RunCount } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
+import { type Held, LeasedAttempts, type LeaseEngine, type Take } from '../leased/leased-attempts.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
-import { RecordRetries } from '../record-retries.ts'
 import { StoreLease } from '../store-lease.ts'
 import { type Envelope, readEnvelope, writeEnvelope } from './envelope.ts'
 import type { Publication, PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
@@ -24,7 +24,17 @@ export interface PushConsumerParts {
   readonly policy: ProcessingPolicy
 }
 
-type Later = Exclude<AttemptResult, { outcome: 'completed' | 'dead' }>
+type Dead = Extract<AttemptResult, { outcome: 'dead' }>
+
+/** One message's event, under its claim. */
+interface MessageTake extends Take {
+  readonly hold: StoreLease
+  readonly envelope: Envelope
+  readonly runs: RunCount
+  readonly deliveries: number
+  /** What the engine is told. Absent if the lease was lost. */
+  outcome?: PushOutcome
+}
 
 const DONE: PushOutcome = { outcome: 'done' }
 /** Delay of redeliveries while the id store or the engine fails. */
@@ -57,12 +67,11 @@ export function groupOf({ order, key }: Delivery): string {
  * Only a claim knows a run: the engine also counts deliveries that a throttled or frozen consumer never began. The store
  * counts the claims whose process died, and the attempts of a message that cannot be published again.
  */
-export class PushConsumer {
+export class PushConsumer implements LeaseEngine<MessageTake> {
   readonly #parts: PushConsumerParts
   readonly #newToken = createTokens()
-  readonly #recordRetries = new RecordRetries()
+  readonly #attempts: LeasedAttempts<MessageTake>
   readonly #running = new Set<Promise<PushOutcome>>()
-  readonly #attempts = new Set<Attempt>()
   #isDraining = false
   readonly #conflicted = onceAMinute((id: string, more) => {
     const message = `Event ${id} was resent with different bytes${more}; it is not run again.`
@@ -83,7 +92,11 @@ export class PushConsumer {
   })
 
   constructor(parts: PushConsumerParts) {
+    const { leaseMs, run: work, policy } = parts
     this.#parts = parts
+    const onError = (): void => {} // The guarded store observes its failures.
+    const own = { engine: this, work, policy, renewMs: leaseMs / 3, recordsUnderLease: true, onError }
+    this.#attempts = new LeasedAttempts<MessageTake>(own)
   }
 
   get concurrency(): number {
@@ -124,10 +137,8 @@ export class PushConsumer {
   /** Waits for running attempts, then withdraws the rest. Their messages go back. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true
-    this.#recordRetries.drain(timeoutMs)
     const ended = Promise.all(this.#running)
-    if (await settlesWithin(ended, timeoutMs)) return
-    for (const attempt of this.#attempts) attempt.abort(ABORT.drained())
+    await this.#attempts.drain(timeoutMs)
     await settlesWithin(ended, GRACE_MS)
   }
 
@@ -137,52 +148,54 @@ export class PushConsumer {
     { deliveries }: PushMessage,
   ): Promise<PushOutcome> {
     const { delivery } = envelope
-    const lease = this.#leaseOf(delivery, store)
-    const claim = await claimOf(lease)
+    const hold = this.#leaseOf(delivery, store)
+    const claim = await claimOf(hold)
     if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
     const { runs = NO_RUNS } = claim
-    // A handler begins only under a lease that is known to hold.
-    if (lease.isPastHalf() && ((await lease.renew()) !== 'held' || lease.isPastHalf())) {
-      await lease.release(runs)
-      return this.#again(envelope, this.#outageMs(deliveries))
-    }
-    // The drain may have begun meanwhile.
-    if (this.#isDraining) {
-      await lease.release(runs)
-      return this.#again(envelope, 0)
-    }
     const attempt = attemptAfter(envelope, runs)
-    const result = await this.#runUnder(lease, delivery, attempt)
-    if (result.outcome === 'completed') return this.#complete(delivery, lease)
-    if (result.outcome === 'dead') return this.#bury(envelope, result, { attempt, runs, lease })
-    const ended = endedAttempts(envelope, runs, attempt, result)
-    await lease.release(attempt.decision === 'run' ? { lapses: 0, attempts: ended } : runs)
-    return this.#again({ ...envelope, attempts: ended }, this.#delayAfter(result, attempt))
+    const take: MessageTake = { delivery, attempt, lease: hold.time, hold, envelope, runs, deliveries }
+    // The drain may have begun meanwhile.
+    await this.#attempts.run(take, Promise.resolve(!this.#isDraining))
+    hold.end()
+    // The lease's new owner may finish meanwhile.
+    return take.outcome ?? this.#again(endedBy(take), this.#parts.leaseMs)
+  }
+
+  renew(takes: readonly MessageTake[]): Promise<readonly Held[]> {
+    return Promise.all(takes.map(({ hold }) => hold.renew()))
+  }
+
+  retake({ hold }: MessageTake): Promise<Held> {
+    return hold.renew()
+  }
+
+  async record(take: MessageTake, result: AttemptResult): Promise<boolean> {
+    const { hold, attempt, runs } = take
+    take.outcome = DONE
+    if (result.outcome === 'completed') {
+      const { retentionMs, replayableMs } = this.#parts.policy
+      return hold.complete({ retentionMs, replayableMs, namespace: take.delivery.namespace })
+    }
+    if (result.outcome === 'dead') take.outcome = await this.#bury(take, result)
+    else {
+      const next = endedBy(take, result)
+      await hold.release(attempt.decision === 'run' ? { lapses: 0, attempts: next.attempts } : runs)
+      take.outcome = await this.#again(next, result.delayMs)
+    }
+    return true
+  }
+
+  async giveBack(take: MessageTake, begun: boolean): Promise<void> {
+    const { hold, attempt, runs, envelope, deliveries } = take
+    const next = begun ? endedBy(take) : envelope
+    await hold.release(begun && attempt.decision === 'run' ? { lapses: 0, attempts: next.attempts } : runs)
+    take.outcome = await this.#again(next, this.#isDraining ? 0 : this.#outageMs(deliveries))
   }
 
   #leaseOf({ key, fingerprint }: Pick<Delivery, 'key' | 'fingerprint'>, store: GuardedStore): StoreLease {
     const { leaseMs } = this.#parts
     const parts = { store, key, fingerprint, leaseMs, newToken: this.#newToken, countForMs: COUNT_FOR_MS }
     return new StoreLease(parts)
-  }
-
-  /** Runs an attempt, and renews its lease at a third of its duration meanwhile. */
-  async #runUnder(lease: StoreLease, delivery: Delivery, attempt: Attempt): Promise<AttemptResult> {
-    const { leaseMs, policy, run } = this.#parts
-    const renew = async (): Promise<void> => {
-      if ((await lease.renew()) !== 'lost' || !this.#attempts.has(attempt)) return
-      clearInterval(timer)
-      policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
-      attempt.abort(ABORT.leaseLost())
-    }
-    const timer = setInterval(() => void renew(), leaseMs / 3)
-    this.#attempts.add(attempt)
-    try {
-      return await run(delivery, attempt)
-    } finally {
-      this.#attempts.delete(attempt)
-      clearInterval(timer)
-    }
   }
 
   /** Handles a message whose lease was not granted: nothing runs here. */
@@ -221,32 +234,6 @@ export class PushConsumer {
     return Math.min(MOST_UNAVAILABLE_MS, UNAVAILABLE_MS * factor)
   }
 
-  /** Retries until the id is remembered: until then, only the lease keeps a redelivery from running again. */
-  async #complete(delivery: Delivery, lease: StoreLease): Promise<PushOutcome> {
-    const { policy } = this.#parts
-    for (let failures = 1; ; failures++) {
-      try {
-        const { retentionMs, replayableMs } = policy
-        const { namespace } = delivery
-        const isOurs = await lease.complete({ retentionMs, replayableMs, namespace })
-        lease.end()
-        if (!isOurs) policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
-        return DONE
-      } catch (error) {
-        if (await this.#recordRetries.next(failures, lease.remaining())) continue
-        lease.end()
-        policy.observe({ kind: 'completion_lost', ...eventRef(delivery), error })
-        return DONE
-      }
-    }
-  }
-
-  #delayAfter({ delayMs }: Later, { abortReason }: Attempt): number {
-    // The lease's new owner may finish meanwhile.
-    if (abortReason?.code === 'lease_lost') return this.#parts.leaseMs
-    return abortReason?.code === 'drain_timeout' ? 0 : delayMs
-  }
-
   /** Delays an event, as a new message if possible. */
   async #again(envelope: Envelope, delayMs: number): Promise<PushOutcome> {
     const { engine } = this.#parts
@@ -260,25 +247,17 @@ export class PushConsumer {
   }
 
   /** Keeps an event as a dead letter. If the engine refuses it, its next delivery tries again. */
-  async #bury(
-    envelope: Envelope,
-    result: Extract<AttemptResult, { outcome: 'dead' }>,
-    {
-      attempt,
-      runs,
-      lease,
-    }: { readonly attempt: Attempt; readonly runs: RunCount; readonly lease: StoreLease },
-  ): Promise<PushOutcome> {
+  async #bury({ envelope, attempt, runs, hold }: MessageTake, result: Dead): Promise<PushOutcome> {
     const outcome = await this.#keepLetter(envelope, result, attempt)
     const kept = attempt.decision === 'run' ? { lapses: 0, attempts: attempt.number } : runs
-    await lease.release(outcome.outcome === 'done' ? undefined : kept)
+    await hold.release(outcome.outcome === 'done' ? undefined : kept)
     return outcome
   }
 
   /** Publishes a dead letter. Moved back unchanged, it starts at its first attempt. */
   #keepLetter(
     { delivery }: Envelope,
-    { error, notified }: Extract<AttemptResult, { outcome: 'dead' }>,
+    { error, notified }: Dead,
     { number }: Attempt,
   ): PushOutcome | Promise<PushOutcome> {
     const { engine, policy } = this.#parts
@@ -379,20 +358,13 @@ function attemptsBefore(
 }
 
 /**
- * Returns the attempts to count from now on. A withdrawn attempt does not count, nor does a withdrawn notification, whose
- * event stays as close to the end of its crashes as it was.
+ * Returns the event with the attempts that have ended. Without a result the attempt was withdrawn and does not count, nor
+ * does a withdrawn notification, whose event stays as close to the end of its crashes as it was.
  */
-function endedAttempts(
-  envelope: Envelope,
-  runs: RunCount,
-  { decision, number, abortReason }: Attempt,
-  { outcome }: Later,
-): number {
+function endedBy({ envelope, runs, attempt }: MessageTake, result?: AttemptResult): Envelope {
   const { ended, begun } = attemptsBefore(envelope, runs)
-  if (decision !== 'run') return ended
-  if (outcome !== 'retry') return begun
-  const isWithdrawn = abortReason?.code === 'lease_lost' || abortReason?.code === 'drain_timeout'
-  return isWithdrawn ? begun : number
+  if (attempt.decision !== 'run') return { ...envelope, attempts: ended }
+  return { ...envelope, attempts: result?.outcome === 'retry' ? attempt.number : begun }
 }
 
 /** Claims the lease. `undefined` if the store fails, which the guarded store observes. */
