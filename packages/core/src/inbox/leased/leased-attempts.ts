@@ -32,6 +32,7 @@ export interface LeaseEngine<T extends Take> {
   giveBack(take: T, begun: boolean): Promise<unknown>
 }
 
+/** What a {@link LeasedAttempts} stands on. */
 export interface LeasedAttemptsParts<T extends Take> {
   readonly engine: LeaseEngine<T>
   readonly work: ProcessEvent
