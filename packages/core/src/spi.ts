@@ -74,13 +74,8 @@ export type {
 export { JudgedClock, type JudgedTime } from './inbox/judged-clock.ts'
 export { KeptUndos } from './inbox/kept-undos.ts'
 export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
-export {
-  type Held,
-  LeasedAttempts,
-  type LeasedAttemptsParts,
-  type LeaseEngine,
-  type Take,
-} from './inbox/leased/leased-attempts.ts'
+export { LeasedAttempts, type LeasedAttemptsParts, type Unended } from './inbox/leased/leased-attempts.ts'
+export type { Held, LeaseEngine, Standing, Take, TakeState } from './inbox/leased/take.ts'
 export { failedBefore } from './inbox/letter-age.ts'
 export {
   type CountedLetter,

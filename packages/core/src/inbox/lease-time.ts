@@ -9,6 +9,11 @@ export function momentNow(): Moment {
   return { monotonic: performance.now(), wall: Date.now() }
 }
 
+/** Milliseconds from one moment to another, by the clock that says more. Never negative. */
+export function elapsedSince(then: Moment, now: Moment): number {
+  return Math.max(now.monotonic - then.monotonic, now.wall - then.wall, 0)
+}
+
 /**
  * How much of one lease has passed, as its holder has to assume: from the moment its take or renewal was sent, since the
  * store may have applied it at once, and by the larger of monotonic and wall time. A handler begins only if
@@ -27,6 +32,11 @@ export class LeaseTime {
     this.#sentAt = sentAt ?? now()
   }
 
+  /** When the take, or the last renewal that succeeded, was sent. */
+  get sentAt(): Moment {
+    return this.#sentAt
+  }
+
   /** A renewal that was sent then has succeeded. One that was sent earlier than the known one changes nothing. */
   renewed(sentAt: Moment): void {
     // Read at the same moment on both clocks, so either tells which was later; only the monotonic one never goes back.
@@ -34,14 +44,13 @@ export class LeaseTime {
   }
 
   /** Milliseconds since the take, or the last renewal that succeeded, was sent. Never negative. */
-  elapsed(): number {
-    const { monotonic, wall } = this.#now()
-    return Math.max(monotonic - this.#sentAt.monotonic, wall - this.#sentAt.wall, 0)
+  elapsed(now: Moment = this.#now()): number {
+    return elapsedSince(this.#sentAt, now)
   }
 
   /** Milliseconds for which the lease certainly holds. 0 once it may have expired. */
-  remaining(): number {
-    return Math.max(0, this.leaseMs - this.elapsed())
+  remaining(now?: Moment): number {
+    return Math.max(0, this.leaseMs - this.elapsed(now))
   }
 
   /** Whether so much has passed that nothing may begin before a renewal. */

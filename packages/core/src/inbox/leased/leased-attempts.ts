@@ -1,73 +1,62 @@
-import { afterArrivals, settlesWithin } from '../../lib/deadline.ts'
-import { ABORT, type Attempt } from '../attempt.ts'
-import { type Delivery, eventRef } from '../delivery.ts'
+import { settlesWithin, withDeadline } from '../../lib/deadline.ts'
+import { isPromise } from '../../lib/maybe-promise.ts'
+import { ABORT } from '../attempt.ts'
+import { eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
-import { LeaseTime, momentNow } from '../lease-time.ts'
 import { RecordRetries } from '../record-retries.ts'
-
-/** One event that this process has taken from an engine, under a lease. */
-export interface Take {
-  readonly delivery: Delivery
-  readonly attempt: Attempt
-  readonly lease: LeaseTime
-}
-
-/** Whether a lease is held now. `unknown`: the engine did not say, and it may still be. */
-export type Held = 'held' | 'lost' | 'unknown'
-
-/** What only an engine knows: how a lease is renewed, and an end recorded. */
-export interface LeaseEngine<T extends Take> {
-  /** Renews leases, with one request if it can. Resolves to what became of each. */
-  renew(takes: readonly T[]): Promise<readonly Held[]>
-  /** Finds out who has an event whose lease is gone or may be, and takes it again if nobody has. */
-  retake(take: T): Promise<Held>
-  /** Called right before the handlers, under a lease that holds. */
-  begin?(take: T): Held | Promise<Held>
-  /**
-   * Records how an attempt ended. `false`: another owner has the event. A rejection means that nothing is recorded: it is
-   * called again, with the number of tries before.
-   */
-  record(take: T, result: AttemptResult, tries: number): Promise<boolean>
-  /** Returns an event as it was: nothing has begun, or the drain has withdrawn the attempt. */
-  giveBack(take: T, begun: boolean): Promise<unknown>
-}
+import { Leases } from './leases.ts'
+import type { Held, LeaseEngine, Standing, Take } from './take.ts'
 
 /** What a {@link LeasedAttempts} stands on. */
 export interface LeasedAttemptsParts<T extends Take> {
   readonly engine: LeaseEngine<T>
+  /** Runs the handlers. Does not reject. */
   readonly work: ProcessEvent
   readonly policy: Pick<ProcessingPolicy, 'observe'>
+  /** Time after which a lease is renewed: a third of it, or less. */
   readonly renewMs: number
-  /** Whether an end is recorded only as long as the lease holds, because another process may then run the event. */
+  /**
+   * Whether an end is recorded only as long as the lease holds, which is then no longer renewed: another process may run
+   * the event after it. Default: until the drain's deadline.
+   */
   readonly recordsUnderLease?: boolean
   /** Called with each request that failed. It is repeated, or the lease expires. */
   readonly onError: (error: unknown) => void
 }
 
-/** `recording` begins when the handlers have ended: the lease is still renewed, but its loss decides nothing any more. */
-type State = 'taken' | 'running' | 'recording' | 'over'
+/**
+ * How a try to attempt an event ended, if not with a result that counts: `not_begun`, since its lease could not be
+ * renewed or the drain is over; `withdrawn`, since its lease ran out and nobody is known to have the event; `lost` to
+ * another owner.
+ */
+export type Unended = 'not_begun' | 'withdrawn' | 'lost'
 
 /** Time that withdrawn attempts have to end, and the last records to be made. */
 const GRACE_MS = 1000
 
 /**
- * Steps 10 and 11 for every engine with leases: begins an attempt only under a lease that is known to hold, renews it
- * until the end is recorded, records the end until it is made, and gives back what the drain cuts short.
+ * Steps 10 and 11 for every inbox with leases. A handler begins only under a lease that is known to hold. An attempt
+ * whose lease has run out by this process's clocks is withdrawn, whoever can be asked. An end is recorded until the
+ * drain's deadline, or as long as the lease lets it. Nothing begins once it could not be recorded any more.
+ *
+ * An engine that hands its events out again calls {@link run}. One whose events wait here, for their turn or a retry,
+ * calls {@link hold}, {@link attempt}, {@link record} and {@link drop}.
  */
 export class LeasedAttempts<T extends Take> {
   readonly #parts: LeasedAttemptsParts<T>
-  readonly #takes = new Map<T, State>()
-  /** Ends that are being recorded. */
-  readonly #recording = new Map<T, AttemptResult>()
-  readonly #asking = new Map<T, Promise<void>>()
+  readonly #leases: Leases<T>
   readonly #retries = new RecordRetries()
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #onIdle: (() => void) | undefined
   /** The drain ran out of time: running attempts are withdrawn, and nothing begins. */
   #isOver = false
 
   constructor(parts: LeasedAttemptsParts<T>) {
+    const { engine, renewMs, recordsUnderLease = false, onError } = parts
     this.#parts = parts
+    const onWithdrawn = (take: T): void => {
+      this.#reportLost(take)
+      take.attempt.abort(ABORT.leaseLost())
+    }
+    this.#leases = new Leases({ engine, renewMs, recordsUnderLease, onWithdrawn, onError })
   }
 
   get isOver(): boolean {
@@ -76,174 +65,154 @@ export class LeasedAttempts<T extends Take> {
 
   /** Whether the loss of this take's lease would change what becomes of the event. */
   isJudged(take: T): boolean {
-    const state = this.#takes.get(take)
-    return state === 'taken' || state === 'running'
+    return take.standing?.isJudged === true
   }
 
+  /** Whether its handlers run, and their result will count. */
   isRunning(take: T): boolean {
-    return this.#takes.get(take) === 'running'
+    return take.standing?.state === 'running'
   }
 
-  /** Runs one take to its end. `turn` resolves to whether it may begin. Never rejects. */
+  /** Another owner has the event: a running attempt is withdrawn. Nothing follows once the end is being recorded. */
+  lose(take: T): void {
+    this.#leases.lose(take)
+  }
+
+  /**
+   * Runs one take from here to its end: the attempt, and the record of its result; or the event goes back. `turn`
+   * resolves to whether it may begin. Never rejects.
+   */
   async run(take: T, turn?: Promise<boolean>): Promise<void> {
-    this.#takes.set(take, 'taken')
-    if (this.#timer === undefined) this.#checkIn(this.#parts.renewMs)
+    this.hold(take)
     try {
-      const mayBegin = ((await turn) ?? true) && (await this.#mayBegin(take))
-      if (mayBegin) await this.#attempt(take)
-      else if (this.#takes.get(take) === 'taken') await this.#giveBack(take, false)
+      const ended = turn === undefined || (await turn) ? await this.attempt(take) : 'not_begun'
+      if (ended === 'not_begun') await this.#giveBack(take, false)
+      // Whoever asks for it has it, unless the lease was renewed after all.
+      else if (ended === 'withdrawn') await (take.lease.hasExpired() || this.#giveBack(take, true))
+      else if (ended === 'lost') return
+      else if (this.#isOver && ended.outcome !== 'completed') await this.#giveBack(take, true)
+      else await this.record(take, ended)
     } finally {
-      this.#takes.delete(take)
-      if (this.#takes.size === 0) this.#onIdle?.()
+      this.drop(take)
     }
   }
 
-  async #mayBegin(take: T): Promise<boolean> {
-    if (take.lease.isPastHalf()) await this.#ask(take)
-    if (!this.#isReady(take)) return false
-    const begun = (await this.#parts.engine.begin?.(take)) ?? 'held'
-    if (begun === 'lost') this.lose(take)
-    return begun === 'held' && this.#isReady(take)
+  /** Keeps the lease of an event that waits: for its first attempt, or for the next one after a result. */
+  hold(take: T): void {
+    const { standing } = take
+    if (standing === undefined) this.#leases.add(take)
+    else {
+      standing.state = 'taken'
+      standing.result = undefined
+    }
   }
 
-  #isReady(take: T): boolean {
-    return this.#takes.get(take) === 'taken' && !this.#isOver && !take.lease.isPastHalf()
+  /** Ends a take: nothing is renewed, asked or reported any more. Harmless when repeated. */
+  drop(take: T): void {
+    this.#leases.drop(take)
   }
 
-  async #attempt(take: T): Promise<void> {
-    this.#takes.set(take, 'running')
-    const result = await this.#parts.work(take.delivery, take.attempt)
-    // Lost meanwhile: its result no longer counts.
-    if (!this.isRunning(take)) return
-    this.#takes.set(take, 'recording')
-    if (this.#isOver && result.outcome !== 'completed') await this.#giveBack(take, true)
-    else await this.#record(take, result)
+  /** Attempts an event that is held. Resolves to the result once the handlers have ended, for {@link record} or {@link hold}. */
+  async attempt(take: T): Promise<AttemptResult | Unended> {
+    const { standing } = take
+    if (standing === undefined) return 'lost'
+    if (take.lease.isPastHalf() || standing.asking !== undefined) await this.#leases.ask(take, standing)
+    if (!this.#isReady(take, standing)) return unbegun(standing)
+    const begun = this.#parts.engine.begin?.(take) ?? 'held'
+    if (begun !== 'held' && !(await this.#hasBegun(take, standing, begun))) return unbegun(standing)
+    standing.state = 'running'
+    standing.hasHandlers = true
+    try {
+      const working = this.#parts.work(take.delivery, take.attempt)
+      const result = isPromise(working) ? await working : working
+      if (standing.state !== 'running') return standing.state === 'over' ? 'lost' : 'withdrawn'
+      standing.state = 'recording'
+      return result
+    } finally {
+      standing.hasHandlers = false
+    }
   }
 
-  async #record(take: T, result: AttemptResult): Promise<void> {
+  async #hasBegun(take: T, standing: Standing, begun: Held | Promise<Held>): Promise<boolean> {
+    try {
+      const { leaseMs } = take.lease
+      const held = await withDeadline(Promise.resolve(begun), { operation: 'begin', ms: leaseMs })
+      if (held === 'lost') this.lose(take)
+      return held === 'held' && this.#isReady(take, standing)
+    } catch (error) {
+      this.#parts.onError(error)
+      return false
+    }
+  }
+
+  #isReady({ lease }: T, { state }: Standing): boolean {
+    return state === 'taken' && !this.#isOver && !lease.isPastHalf()
+  }
+
+  /** Records the result of {@link attempt}: until it is made, or it is reported that it cannot be. Never rejects. */
+  async record(take: T, result: AttemptResult): Promise<void> {
     const { engine, recordsUnderLease, onError } = this.#parts
-    this.#recording.set(take, result)
-    for (let tries = 0; this.#recording.has(take); ) {
+    const { standing } = take
+    if (standing === undefined) return
+    standing.result = result
+    for (let tries = 0; standing.result !== undefined; ) {
       try {
         const isOurs = await engine.record(take, result, tries)
-        if (this.#recording.delete(take) && !isOurs) this.#reportLost(take)
-        return
+        // Reported by the drain meanwhile.
+        if (standing.result === undefined) return
+        standing.result = undefined
+        if (!isOurs) this.#reportLost(take)
       } catch (error) {
         onError(error)
         tries++
         const openMs = recordsUnderLease ? take.lease.remaining() : undefined
-        if (!(await this.#retries.next(tries, openMs))) this.#reportUnrecorded(take, error)
+        if (!(await this.#retries.next(tries, openMs))) this.#reportUnrecorded(take, standing, error)
       }
     }
   }
 
   /** Without the engine, the lease expires instead. */
   async #giveBack(take: T, begun: boolean): Promise<void> {
-    const given = this.#parts.engine.giveBack(take, begun).catch(this.#parts.onError)
-    await settlesWithin(given, take.lease.leaseMs)
-  }
-
-  /** Another owner has the event: the attempt no longer counts. */
-  lose(take: T): void {
-    const wasRunning = this.isRunning(take)
-    if (!this.isJudged(take)) return
-    this.#takes.set(take, 'over')
-    if (!wasRunning) return
-    this.#reportLost(take)
-    take.attempt.abort(ABORT.leaseLost())
+    const { engine, onError } = this.#parts
+    const giving = async (): Promise<unknown> => engine.giveBack(take, begun)
+    await settlesWithin(giving().catch(onError), take.lease.leaseMs)
   }
 
   #reportLost({ delivery }: T): void {
     this.#parts.policy.observe({ kind: 'lease_lost', ...eventRef(delivery) })
   }
 
-  #reportUnrecorded(take: T, error: unknown): void {
-    const outcome = this.#recording.get(take)?.outcome
+  #reportUnrecorded({ delivery }: T, standing: Standing, error: unknown): void {
+    const outcome = standing.result?.outcome
+    standing.result = undefined
     // A postponed event has lost nothing: no handler has seen it.
-    if (!this.#recording.delete(take) || outcome === 'postponed') return
+    if (outcome === undefined || outcome === 'postponed') return
     const kind = outcome === 'completed' ? 'completion_lost' : 'failure_lost'
-    this.#parts.policy.observe({ kind, ...eventRef(take.delivery), error })
+    this.#parts.policy.observe({ kind, ...eventRef(delivery), error })
   }
 
-  /** Waits for what runs, then withdraws the rest. `onOver` is called once nothing begins any more. */
+  /** Waits for what is held, then withdraws the rest. `onOver` is called once nothing begins any more. */
   async drain(timeoutMs: number, onOver: () => void = () => {}): Promise<void> {
     this.#retries.drain(timeoutMs)
     const isIdle = await this.#idleWithin(timeoutMs)
     this.#isOver = true
     onOver()
     if (!isIdle) {
-      for (const [take, state] of this.#takes) if (state === 'running') take.attempt.abort(ABORT.drained())
+      for (const take of this.#leases.all())
+        if (take.standing?.hasHandlers) take.attempt.abort(ABORT.drained())
       await this.#idleWithin(GRACE_MS)
       // Reported now: the process may end right after its drain, and a hanging engine never refuses a record.
-      for (const take of this.#recording.keys()) this.#reportUnrecorded(take, ABORT.drained())
+      for (const take of this.#leases.all())
+        if (take.standing !== undefined) this.#reportUnrecorded(take, take.standing, ABORT.drained())
     }
-    clearTimeout(this.#timer)
+    this.#leases.stop()
   }
 
   #idleWithin(ms: number): Promise<boolean> {
-    if (this.#takes.size === 0) return Promise.resolve(true)
-    return settlesWithin(new Promise<void>(resolve => (this.#onIdle = resolve)), ms)
+    return this.#leases.size === 0 ? Promise.resolve(true) : settlesWithin(this.#leases.idle(), ms)
   }
+}
 
-  #checkIn(ms: number): void {
-    const round = new LeaseTime(ms)
-    // Replies that are here already are read first, since the event loop may have paused.
-    this.#timer = setTimeout(afterArrivals, ms, () => this.#check(round))
-  }
-
-  /** Renews what is due, and judges what must have expired. After a stall no renewal was sent: the engine is asked first. */
-  #check(round: LeaseTime): void {
-    const { renewMs, recordsUnderLease } = this.#parts
-    this.#timer = undefined
-    const hasStalled = round.elapsed() - round.leaseMs > renewMs
-    const due: T[] = []
-    let nextMs = renewMs
-    for (const take of this.#takes.keys()) {
-      if (this.#asking.has(take) || (recordsUnderLease && this.#recording.has(take))) continue
-      const leftMs = take.lease.remaining()
-      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs)
-      else if (this.isJudged(take)) {
-        if (hasStalled) void this.#ask(take)
-        else this.lose(take)
-        continue
-      }
-      if (take.lease.elapsed() >= renewMs / 2) due.push(take)
-    }
-    if (due.length > 0) void this.#renew(due)
-    if (this.#takes.size > 0) this.#checkIn(nextMs)
-  }
-
-  async #renew(due: readonly T[]): Promise<void> {
-    const { engine, onError } = this.#parts
-    const sentAt = momentNow()
-    try {
-      const held = await engine.renew(due)
-      for (const [i, take] of due.entries()) {
-        if (held[i] === 'held') take.lease.renewed(sentAt)
-        else if (held[i] === 'lost' && this.isJudged(take)) void this.#ask(take)
-      }
-    } catch (error) {
-      onError(error)
-    }
-  }
-
-  /** Finds out who has an event. Without a reply in time, an attempt is withdrawn: another process may begin. */
-  #ask(take: T): Promise<void> {
-    const known = this.#asking.get(take)
-    if (known !== undefined) return known
-    const asking = this.#retake(take).finally(() => this.#asking.delete(take))
-    this.#asking.set(take, asking)
-    return asking
-  }
-
-  async #retake(take: T): Promise<void> {
-    const sentAt = momentNow()
-    let found: Held = 'unknown'
-    const asked = this.#parts.engine.retake(take).then(held => {
-      found = held
-    }, this.#parts.onError)
-    await settlesWithin(asked, take.lease.leaseMs)
-    if ((found as Held) === 'held') take.lease.renewed(sentAt)
-    else if ((found as Held) === 'lost' || this.isRunning(take)) this.lose(take)
-  }
+function unbegun({ state }: Standing): Unended {
+  return state === 'taken' ? 'not_begun' : 'lost'
 }

@@ -9,7 +9,8 @@ import { type CrashDecision, crashPolicy } from '../crash-policy.ts'
 import type { Claim, RunCount } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
-import { type Held, LeasedAttempts, type LeaseEngine, type Take } from '../leased/leased-attempts.ts'
+import { LeasedAttempts } from '../leased/leased-attempts.ts'
+import type { Held, LeaseEngine, Take } from '../leased/take.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
 import { StoreLease } from '../store-lease.ts'
 import { type Envelope, readEnvelope, writeEnvelope } from './envelope.ts'
@@ -153,7 +154,17 @@ export class PushConsumer implements LeaseEngine<MessageTake> {
     if (claim?.outcome !== 'claimed') return this.#unclaimed(envelope, claim, deliveries)
     const { runs = NO_RUNS } = claim
     const attempt = attemptAfter(envelope, runs)
-    const take: MessageTake = { delivery, attempt, lease: hold.time, hold, envelope, runs, deliveries }
+    const lease = hold.time
+    const take: MessageTake = {
+      delivery,
+      attempt,
+      lease,
+      standing: undefined,
+      hold,
+      envelope,
+      runs,
+      deliveries,
+    }
     // The drain may have begun meanwhile.
     await this.#attempts.run(take, Promise.resolve(!this.#isDraining))
     hold.end()
