@@ -72,6 +72,8 @@ const LONGER = [
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',
   'packages/sql/test/{faults,store-suite}.test.ts',
   'packages/sqs/test/worker.test.ts',
+  // The clones of other runs have no earlier commit.
+  'packages/sqlite/test/other-forms.test.ts',
   'packages/dashboard/test/{bounds,filters,proxy,trouble}.test.ts',
   'packages/emulator/test/{bounds,filters,tabs}.test.ts',
   'test/{conformance/{adapters,sealed-sqlite-inbox,sqlite-inbox},docs/extending,emulator/memory,examples/examples,hosts/body-attacks}.test.ts',

@@ -27,7 +27,6 @@ export function createDeadLetters({ batcher, runs, turns }: DeadLetterParts): De
     async list({ limit, after, order, group } = {}) {
       const place = after === undefined ? {} : { after: parseCursor(after, 'dead') }
       const first = order === 'oldest' ? 'oldest' : 'newest'
-      if (group !== undefined && after === undefined) await groupLetters(ask)
       const of = group === undefined ? {} : { group: String(group) }
       return readPage(wholeLimit(limit), { order: first, ...place, ...of }, ask)
     },
@@ -73,14 +72,8 @@ async function readPage(
   return letters
 }
 
-/** Gives the letters of an earlier release their groups, a few at a time. */
-async function groupLetters(ask: (query: Query) => Promise<unknown>): Promise<void> {
-  while (((await ask({ kind: 'group-letters' })) as number) > 0);
-}
-
 /** Counts the letters by the index, piece by piece. */
 async function countGroups(limit: number, ask: (query: Query) => Promise<unknown>): Promise<LetterGroups> {
-  await groupLetters(ask)
   const sums = new Map<string, CountedPiece['counts'][number]>()
   let counted = 0
   let after: GroupPosition | undefined

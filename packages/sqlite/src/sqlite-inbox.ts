@@ -179,7 +179,6 @@ class SqliteInbox {
       policy.logger[level](events === undefined ? { code } : { code, events }, message),
     )
     await this.#engine.open()
-    this.#reportUpgrade(policy)
     await shareHandlers(this.board, policy)
     // If closed meanwhile, nothing would stop the checks of leases.
     if (this.#closing !== undefined) throw closedError()
@@ -209,18 +208,6 @@ class SqliteInbox {
     const { source } = this.#options
     if (!('path' in source)) return new PauseLog({ logger, observe })
     return new PauseLog({ logger, observe, resumeBy: type => resumeCommand(['--sqlite', source.path], type) })
-  }
-
-  #reportUpgrade({ logger }: ProcessingPolicy): void {
-    const { upgrade } = this.#engine
-    if (upgrade === undefined) return
-    const { from, to, copy } = upgrade
-    const kept =
-      copy === undefined ? '' : ` The file as it was before is ${copy}: delete it once you need no way back.`
-    logger.warn(
-      { code: 'schema_upgraded', from, to, copy },
-      `The tables of the inbox were upgraded from schema ${from} to ${to}: an earlier release of @ackhook/sqlite cannot open them any more.${kept}`,
-    )
   }
 
   accept(delivery: Delivery): Promise<AcceptResult> {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { until } from '../../../test/support/until.ts'
 
+const ROOT = join(import.meta.dirname, '../../..')
+
 export interface Line {
   readonly kind: string
   readonly [name: string]: unknown
@@ -22,12 +24,15 @@ export class FileProcess {
     )
   }
 
-  /** Starts a process. With `concurrency` 0 it only receives; otherwise its handlers wait for `release`. */
+  /**
+   * Starts a process. With `concurrency` 0 it only receives; otherwise its handlers wait for `release`. `root`: the
+   * folder of another version.
+   */
   static async start(
     path: string,
-    { concurrency = 0, flags = [] as readonly string[] } = {},
+    { concurrency = 0, flags = [] as readonly string[], root = ROOT } = {},
   ): Promise<FileProcess> {
-    const file = join(import.meta.dirname, 'file-child.mjs')
+    const file = join(root, 'packages/sqlite/test/file-child.mjs')
     const child = spawn(process.execPath, [...flags, file, path, String(concurrency)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })

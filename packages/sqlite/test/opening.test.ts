@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '@ackhook/core'
 import { sqliteInbox } from '@ackhook/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
-import { recordingLogger } from '../../../test/support/receiving.ts'
 import { until } from '../../../test/support/until.ts'
 import { newDelivery, startInbox, withFolder } from './start-inbox.ts'
 
@@ -105,7 +104,7 @@ describe('opening the file of sqliteInbox', () => {
       ])
       for (const inbox of inboxes) await inbox.close(1000)
       const database = new DatabaseSync(path)
-      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 4 }])
+      expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 5 }])
       database.close()
     }))
 
@@ -124,18 +123,6 @@ describe('opening the file of sqliteInbox', () => {
       await started
       expect(await second.accept(newDelivery())).toEqual({ outcome: 'accepted' })
       await second.close(1000)
-    }))
-
-  it('refuses a file that a newer release has written', () =>
-    withFolder(async folder => {
-      const path = join(folder, 'inbox.db')
-      const database = new DatabaseSync(path)
-      database.exec('CREATE TABLE ackhook_schema (version); INSERT INTO ackhook_schema VALUES (99)')
-      database.close()
-      const inbox = sqliteInbox(path)
-      await expect(startInbox(inbox)).rejects.toThrow(ConfigurationError)
-      await expect(startInbox(inbox)).rejects.toThrow(/newer release/)
-      await inbox.close(1000)
     }))
 
   it('refuses a database in memory', async () => {
@@ -192,50 +179,6 @@ describe('opening the file of sqliteInbox', () => {
       expect(app.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'users' }])
       expect(app.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
       app.close()
-    }))
-
-  it('upgrades a file of an older release, says so, and keeps the file as it was', () =>
-    withFolder(async folder => {
-      const path = join(folder, "o'neill.db")
-      const before = sqliteInbox(path)
-      await startInbox(before, { concurrency: 0 })
-      await before.accept(newDelivery({ id: 'evt_kept' }))
-      await before.close(1000)
-      const old = new DatabaseSync(path)
-      old.exec(`DROP INDEX ackhook_events_parked;
-        DROP INDEX ackhook_events_group;
-        DROP TABLE ackhook_pauses;
-        ALTER TABLE ackhook_events DROP COLUMN group_name;
-        ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
-        ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
-        UPDATE ackhook_schema SET version = 2`)
-      old.close()
-      const logger = recordingLogger()
-      const inboxes = [sqliteInbox(path), sqliteInbox(path)]
-      await Promise.all(inboxes.map(inbox => startInbox(inbox, { concurrency: 0, logger })))
-      expect((await inboxes[0]?.stats())?.pending).toBe(1)
-      await Promise.all(inboxes.map(inbox => inbox.close(1000)))
-      // One of two processes that open it at once.
-      const copy = `${path}.schema-2`
-      expect(logger.lines.filter(({ fields }) => fields['code'] === 'schema_upgraded')).toEqual([
-        {
-          level: 'warn',
-          fields: { code: 'schema_upgraded', from: 2, to: 4, copy },
-          message: expect.stringMatching(
-            /upgraded from schema 2 to 4: .+ The file as it was before is .+schema-2: /,
-          ),
-        },
-      ])
-      const kept = new DatabaseSync(copy)
-      expect(kept.prepare('SELECT version FROM ackhook_schema').get()).toEqual({ version: 2 })
-      expect(kept.prepare('SELECT id FROM ackhook_events').all()).toEqual([{ id: 'evt_kept' }])
-      kept.close()
-      expect(readdirSync(folder).filter(name => name.includes('schema-'))).toEqual(["o'neill.db.schema-2"])
-      const again = sqliteInbox(path)
-      const quiet = recordingLogger()
-      await startInbox(again, { concurrency: 0, logger: quiet })
-      await again.close(1000)
-      expect(quiet.lines).toEqual([])
     }))
 
   it('returns dead letters and statistics before it has started', () =>

@@ -4,14 +4,11 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { FileNotice } from '../protocol/file-notice.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
-import type { Upgrade } from '../protocol/upgrade.ts'
 
 /** Runs the SQL: in a thread of its own, or in the calling one if the user brought the database. */
 export interface Engine {
   /** Opens the file. If it rejects, it may be called again. */
   open(): Promise<void>
-  /** Change that opening has made to the tables. */
-  readonly upgrade: Upgrade | undefined
   /** Calls `listener` with each line for the log about the place of the file. */
   onNotice(listener: (notice: FileNotice) => void): void
   /** Must be called before the first event. */

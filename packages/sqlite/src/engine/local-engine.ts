@@ -4,7 +4,6 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { FileNotice } from '../protocol/file-notice.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
-import type { Upgrade } from '../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../storage/driver/database.ts'
 import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { Storage } from '../storage/storage.ts'
@@ -27,10 +26,6 @@ export class LocalEngine implements Engine {
 
   onNotice(listener: (notice: FileNotice) => void): void {
     this.#onNotice = listener
-  }
-
-  get upgrade(): Upgrade | undefined {
-    return this.#storage.upgrade
   }
 
   async open(): Promise<void> {

@@ -3,7 +3,6 @@ import type { BatchResult } from '../protocol/batch-result.ts'
 import { type Fault, isFault } from '../protocol/fault.ts'
 import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
-import type { Upgrade } from '../protocol/upgrade.ts'
 
 /**
  * What the application and the thread send each other. Batches and results are lists without names, and have `undefined`
@@ -32,7 +31,7 @@ export type ToThread =
 
 export type FromThread =
   | readonly [kind: 'results', results: readonly ResultMessage[]]
-  | readonly [kind: 'open', upgrade: Upgrade | undefined, identity: string | undefined]
+  | readonly [kind: 'open', identity: string | undefined]
   | readonly [kind: 'notice', notice: FileNotice]
   | readonly [kind: 'leave', left: LeftFile]
   | readonly [kind: 'failed', fault: Fault]

@@ -8,7 +8,6 @@ import { deniedFault } from '../protocol/denied.ts'
 import type { Fault } from '../protocol/fault.ts'
 import type { FileNotice, LeftFile } from '../protocol/file-notice.ts'
 import { NO_POLICY, type StoragePolicy } from '../protocol/storage-policy.ts'
-import type { Upgrade } from '../protocol/upgrade.ts'
 import { loadDriver } from '../storage/driver/driver.ts'
 import { LEFT } from '../storage/file-notices.ts'
 import { keepFile } from '../storage/left-file.ts'
@@ -54,7 +53,6 @@ export class ThreadEngine implements Engine {
   /** Why the file cannot be opened again in this process. */
   #refusal: Fault | undefined
   #onNotice: (notice: FileNotice) => void = () => {}
-  #upgrade: Upgrade | undefined
   #isClosed = false
   #policy: StoragePolicy = NO_POLICY
   #lastId = 0
@@ -71,10 +69,6 @@ export class ThreadEngine implements Engine {
 
   onNotice(listener: (notice: FileNotice) => void): void {
     this.#onNotice = listener
-  }
-
-  get upgrade(): Upgrade | undefined {
-    return this.#upgrade
   }
 
   setPolicy(policy: StoragePolicy): void {
@@ -151,8 +145,7 @@ export class ThreadEngine implements Engine {
         else if (message[0] === 'notice') this.#onNotice(message[1])
         else if (message[0] === 'leave') this.#replace(thread, message[1])
         else if (message[0] === 'open') {
-          this.#upgrade = message[1] ?? this.#upgrade
-          this.#identity = message[2]
+          this.#identity = message[1]
           this.#left = undefined
           resolve(thread)
         } else {

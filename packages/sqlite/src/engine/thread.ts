@@ -9,6 +9,7 @@ import { faultOf } from '../storage/driver/sqlite-errors.ts'
 import { GONE } from '../storage/file-notices.ts'
 import { endOrphanedLeases } from '../storage/leases/orphaned-leases.ts'
 import { refuseLostEvents } from '../storage/left-file.ts'
+import { refuseOtherForm } from '../storage/schema/schema.ts'
 import { Storage } from '../storage/storage.ts'
 import { type Background, startLeaseRenewal, startPruning, startWatching } from './background.ts'
 import { ExitGate } from './exit-gate.ts'
@@ -28,7 +29,7 @@ async function main(port: MessagePort, data: ThreadData): Promise<void> {
     const openFile = await loadDriver()
     const storage = gate.enter(() => openStorage(openFile, data, send))
     new Server(port, storage, gate, send).start()
-    send(['open', storage.upgrade, storage.identity])
+    send(['open', storage.identity])
   } catch (error) {
     send(['failed', faultOf(error)])
   }
@@ -42,7 +43,10 @@ function openStorage(
   const notice = (one: FileNotice): void => send(['notice', one])
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) throw new FaultError(FOLDER)
-    if (isFirst) endOrphanedLeases(openFile(path))
+    if (isFirst) {
+      refuseOtherForm(openFile, path)
+      endOrphanedLeases(openFile(path))
+    }
   } else if (!create) throw new FaultError(MISSING)
   else if (!isFirst) throw new FaultError(GONE)
   if (left !== undefined) refuseLostEvents(openFile, path, left, notice)

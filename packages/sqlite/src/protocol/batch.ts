@@ -56,8 +56,6 @@ export type Query =
   | { readonly kind: 'groups'; readonly after: GroupPosition | undefined }
   /** Reads the newest letter of each group. */
   | { readonly kind: 'samples'; readonly groups: readonly string[] }
-  /** Gives some letters their group that an earlier release has stored without one. Answers how many. */
-  | { readonly kind: 'group-letters' }
   | ({ readonly kind: 'browse' } & BrowseRequest)
   | { readonly kind: 'get' | 'redrive' | 'discard' | 'forget' | 'lookup'; readonly key: string }
   /** Reads keys beyond one, in their order. */

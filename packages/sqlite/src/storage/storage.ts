@@ -3,7 +3,6 @@ import type { Batch, Query } from '../protocol/batch.ts'
 import type { Admission, BatchResult, QueryResult } from '../protocol/batch-result.ts'
 import { type Fault, FaultError, isFault } from '../protocol/fault.ts'
 import type { StoragePolicy } from '../protocol/storage-policy.ts'
-import type { Upgrade } from '../protocol/upgrade.ts'
 import { Connection } from './connection.ts'
 import type { SqliteDatabase } from './driver/database.ts'
 import { plainDatabase } from './driver/plain-database.ts'
@@ -40,7 +39,6 @@ export class Storage {
   #identity: string | undefined
   /** Newest acknowledged event, which a connection that is opened again has to know. */
   #newest: string | undefined
-  #upgrade: Upgrade | undefined
 
   constructor(
     openDatabase: () => SqliteDatabase,
@@ -53,11 +51,6 @@ export class Storage {
     this.#create = create
     this.#identity = identity
     this.#report = report
-  }
-
-  /** Change that opening has made to the file's tables. */
-  get upgrade(): Upgrade | undefined {
-    return this.#upgrade
   }
 
   /** Which file is open; `undefined` if the file system does not tell. */
@@ -148,7 +141,7 @@ export class Storage {
     if (path !== undefined) refuseOtherNames(path)
     const database = plainDatabase(this.#openDatabase())
     try {
-      this.#upgrade = prepareDatabase(database, this.#create) ?? this.#upgrade
+      prepareDatabase(database, this.#create)
       this.#identity = path === undefined ? undefined : identityOf(path)
       this.#connection = new Connection(database, this.#own, {
         path,

@@ -18,7 +18,7 @@ export function endOrphanedLeases(database: SqliteDatabase): void {
     // Prepares no statement: one that is still alive would keep the connection and the file open after close().
     database.exec(
       `UPDATE ackhook_events SET token = NULL
-       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) <= ${SCHEMA_VERSION}`,
+       WHERE state = ${ACTIVE} AND (SELECT max(version) FROM ackhook_schema) = ${SCHEMA_VERSION}`,
     )
     database.exec('COMMIT')
   } catch {

@@ -15,11 +15,6 @@ const TRACE = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'vendor=1',
 }
-/** Undoes version 4 of the schema. */
-const WITHOUT_GROUPS = `DROP INDEX ackhook_events_parked;
-  DROP INDEX ackhook_events_group;
-  DROP TABLE ackhook_pauses;
-  ALTER TABLE ackhook_events DROP COLUMN group_name;`
 const DIES = { kind: 'dead-letter', reason: 'no', mark: null, group: 'g', stack: null } as const
 
 function sized(index: number, bytes: number): Arrival {
@@ -102,48 +97,13 @@ it('keeps the body of a letter that dies and runs again more than once', () => {
   })
 })
 
-it('upgrades a file of the first release, including redriven events', () => {
-  withStorage((database, run) => {
-    const [body, other] = [new Uint8Array([1, 1]), new Uint8Array([2])]
-    run({ arrivals: [arrival(1, { body }), arrival(2, { body: other })] })
-    database.exec(`${WITHOUT_GROUPS}
-      DROP TRIGGER ackhook_events_gone;
-      ALTER TABLE ackhook_events DROP COLUMN body_seq;
-      ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
-      ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
-      CREATE TRIGGER ackhook_events_gone AFTER DELETE ON ackhook_events BEGIN
-        DELETE FROM ackhook_bodies WHERE seq = OLD.seq;
-      END;
-      CREATE TRIGGER ackhook_events_moved AFTER UPDATE OF seq ON ackhook_events BEGIN
-        UPDATE ackhook_bodies SET seq = NEW.seq WHERE seq = OLD.seq;
-      END;
-      UPDATE ackhook_schema SET version = 1;
-      UPDATE ackhook_events SET seq = 7 WHERE seq = 1`)
-    const next = new Storage(() => database)
-    next.open()
-    const [result] = next.run([{ ...NOTHING, take: 5 }], TERMS)
-    expect(result?.taken).toMatchObject([
-      { event: { id: 'evt_2', body: new Uint8Array([2]) } },
-      { event: { id: 'evt_1', body: new Uint8Array([1, 1]) } },
-    ])
-    expect(database.prepare('SELECT version FROM ackhook_schema').all()).toEqual([{ version: 4 }])
-  })
-})
-
-it('upgrades a file without trace contexts, and keeps the one of a new event across a redrive', () => {
-  withStorage((database, run) => {
-    run({ arrivals: [arrival(1, { body: new Uint8Array([1, 1]) })] })
-    database.exec(`${WITHOUT_GROUPS}
-      ALTER TABLE ackhook_bodies DROP COLUMN traceparent;
-      ALTER TABLE ackhook_bodies DROP COLUMN tracestate;
-      UPDATE ackhook_schema SET version = 2`)
-    const next = new Storage(() => database)
-    next.open()
-    const runNext = (batch: Partial<Batch>) => next.run([{ ...NOTHING, ...batch }], TERMS)[0]?.taken
-    const [old] = runNext({ take: 1 }) as [TakenRow]
-    expect(old.event).toMatchObject({ id: 'evt_1', body: new Uint8Array([1, 1]) })
-    expect(old.event).not.toHaveProperty('trace')
-    runNext({ arrivals: [{ ...sized(2, 1), trace: TRACE }] })
+it('keeps the trace context of an event across a redrive', () => {
+  withStorage((_, run) => {
+    const runNext = (batch: Partial<Batch>) => run(batch).taken
+    run({ arrivals: [sized(1, 1)] })
+    const [plain] = runNext({ take: 1 }) as [TakenRow]
+    expect(plain.event).not.toHaveProperty('trace')
+    run({ arrivals: [{ ...sized(2, 1), trace: TRACE }] })
     const [first] = runNext({ take: 1 }) as [TakenRow]
     expect(first.event).toMatchObject({ id: 'evt_2', trace: TRACE })
     runNext({ settlements: [{ ...DIES, seq: first.seq, token: first.token }] })

@@ -16,8 +16,7 @@ interface RowWithBody extends Row {
 }
 
 interface HandledId {
-  /** `null` if an earlier release has handled it. */
-  readonly handledAt: number | null
+  readonly handledAt: number
   readonly rememberedUntil: number
 }
 
@@ -78,8 +77,7 @@ export class Browse {
     }
     const id = this.#handled.get(key, now) as HandledId | undefined
     if (id === undefined) return { state: 'unknown' }
-    const { handledAt, rememberedUntil } = id
-    return { state: 'handled', rememberedUntil, ...(handledAt !== null && { handledAt }) }
+    return { state: 'handled', rememberedUntil: id.rememberedUntil, handledAt: id.handledAt }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetterGroup } from '@ackhook/core'
-import { type BrowsedEvent, letterGroup } from '@ackhook/core/spi'
+import type { BrowsedEvent } from '@ackhook/core/spi'
 import type { CountedPiece, GroupPosition, ListRequest } from '../../protocol/batch.ts'
 import type { SqliteDatabase, SqliteStatement } from '../driver/database.ts'
 import { AT_ONCE, BEHIND, DEAD, WAITING } from '../schema/states.ts'
@@ -24,11 +24,6 @@ const SAMPLE = `SELECT letter_group AS "group", type, key, namespace, id, coales
     (SELECT stack FROM ackhook_stacks AS s WHERE s.letter_group = e.letter_group) AS stack
   FROM ackhook_events AS e INDEXED BY ackhook_events_letters
   WHERE state = ${DEAD} AND letter_group = ? ORDER BY due DESC, seq DESC LIMIT 1`
-/** Letters that get their group at a time. */
-const GROUPED = 200
-const UNGROUPED = `SELECT seq, id, type, coalesce(reason, '') AS reason
-  FROM ackhook_events INDEXED BY ackhook_events_letters WHERE state = ${DEAD} AND letter_group IS NULL LIMIT ${GROUPED}`
-const SET_GROUP = 'UPDATE ackhook_events SET letter_group = ? WHERE seq = ?'
 // `length` does not read the body.
 const SIZED = `SELECT ${COLUMNS}, letter_group AS "group", ${BODY_SEQ} AS bodySeq,
     (SELECT length(body) FROM ackhook_bodies AS b WHERE b.seq = coalesce(e.body_seq, e.seq)) AS bytes
@@ -53,14 +48,12 @@ const FIRST_GROUP: GroupPosition = { group: '', failedAt: 0, seq: 0 }
 /** Cursors before and after every letter. */
 const ENDS = { newest: { failedAt: 9e15, seq: 0 }, oldest: { failedAt: -9e15, seq: 0 } }
 
-interface Row extends Omit<DeadLetter, 'body' | 'group'> {
+interface Row extends Omit<DeadLetter, 'body'> {
   readonly bodySeq: number
-  /** `null` in a letter of an earlier release. */
-  readonly group: string | null
 }
 
 interface Gone {
-  readonly group: string | null
+  readonly group: string
 }
 
 interface SizedRow extends Row {
@@ -76,8 +69,6 @@ export class DeadLetters {
   readonly #count: SqliteStatement
   readonly #lastCounted: SqliteStatement
   readonly #sample: SqliteStatement
-  readonly #ungrouped: SqliteStatement
-  readonly #setGroup: SqliteStatement
   readonly #stacks: Stacks
   readonly #browse: SqliteStatement
   readonly #get: SqliteStatement
@@ -100,8 +91,6 @@ export class DeadLetters {
     this.#count = database.prepare(COUNT)
     this.#lastCounted = database.prepare(LAST_COUNTED)
     this.#sample = database.prepare(SAMPLE)
-    this.#ungrouped = database.prepare(UNGROUPED)
-    this.#setGroup = database.prepare(SET_GROUP)
     this.#stacks = new Stacks(database)
     this.#browse = database.prepare(`SELECT ${COLUMNS} FROM ackhook_events ${NEWEST}`)
     this.#get = database.prepare(GET)
@@ -149,22 +138,13 @@ export class DeadLetters {
     })
   }
 
-  /** Gives some letters their group that an earlier release has stored without one. Returns how many. */
-  groupSome(): number {
-    const letters = this.#ungrouped.all() as (Pick<DeadLetter, 'id' | 'type' | 'reason'> & {
-      readonly seq: number
-    })[]
-    for (const { seq, ...letter } of letters) this.#setGroup.run(letterGroup(letter), seq)
-    return letters.length
-  }
-
   get(key: string): DeadLetter | undefined {
     const row = this.#get.get(key) as Row | undefined
     return row && this.#withBody(row)
   }
 
-  #withBody({ bodySeq, group, ...letter }: Row): DeadLetter {
-    return { ...letter, group: group ?? letterGroup(letter), ...this.#bodies.readTraced(bodySeq) }
+  #withBody({ bodySeq, ...letter }: Row): DeadLetter {
+    return { ...letter, ...this.#bodies.readTraced(bodySeq) }
   }
 
   /** Returns whether there was one. */

@@ -179,8 +179,8 @@ export class GroupLanes {
   }
 
   /**
-   * Called once in each transaction. Gives a group to rows that were stored without one, by an earlier release or a
-   * process without the option: the oldest first. Returns whether more of them may wait.
+   * Called once in each transaction. Gives a group to rows that were stored without one, by a process without
+   * the option: the oldest first. Returns whether more of them may wait.
    */
   prepare({ by }: NonNullable<StoragePolicy['groups']>, now: number): boolean {
     this.#comesAgain[by].run(now)

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 /** Inserts `ids` ids that expire one per millisecond, the first at `from`. */
 function fill(database: SqliteDatabase, ids: number, from: number): void {
   database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ids - 1})
-    INSERT INTO ackhook_ids (key, forget_at, fingerprint) SELECT lower(hex(randomblob(11))), ${from} + n, 0 FROM numbers`)
+    INSERT INTO ackhook_ids SELECT lower(hex(randomblob(11))), ${from} + n, 0, 0 FROM numbers`)
 }
 
 function withDatabase(body: (database: SqliteDatabase, count: () => number) => void): void {

@@ -74,7 +74,6 @@ const WRITES: readonly Query['kind'][] = [
   'discard-older',
   'erase',
   'forget',
-  'group-letters',
   'publish',
   'renew',
   'pause',
@@ -151,8 +150,6 @@ export class Queries {
         return this.#deadLetters.count(query.after)
       case 'samples':
         return this.#deadLetters.samples(query.groups)
-      case 'group-letters':
-        return this.#deadLetters.groupSome()
       case 'get':
         return this.#deadLetters.get(query.key)
       case 'redrive':

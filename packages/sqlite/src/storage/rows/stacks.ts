@@ -28,7 +28,7 @@ export class Stacks {
   }
 
   /** Called after a letter of the group is gone. */
-  dropUnused(group: string | null): void {
-    if (group !== null) this.#dropUnused.run(group)
+  dropUnused(group: string): void {
+    this.#dropUnused.run(group)
   }
 }

@@ -1,5 +1,4 @@
 import { FaultError } from '../../protocol/fault.ts'
-import type { Upgrade } from '../../protocol/upgrade.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import { BUSY, sqliteCode } from '../driver/sqlite-errors.ts'
 import { isNewEnough, OLDEST_SQLITE, sqliteVersion } from '../driver/sqlite-version.ts'
@@ -20,17 +19,17 @@ const PAGE_BYTES = 4096
 const MAX_KEPT_LOG_BYTES = 64 * 1024 * 1024
 
 /**
- * Sets the pragmas that durability requires, reads them back, and creates the tables if there are none. Without
- * `create`, throws for a database without tables, and leaves it unchanged. Returns an upgrade of the tables.
+ * Sets the pragmas that durability requires, reads them back, and creates the tables if there are none. Throws for a
+ * database with tables of another form, or without `create` for one without tables, and leaves it unchanged.
  */
-export function prepareDatabase(database: SqliteDatabase, create = true): Upgrade | undefined {
+export function prepareDatabase(database: SqliteDatabase, create = true): void {
   // Set before any statement that another process may block: even reading the version reads the file.
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`)
   const version = sqliteVersion(database)
   if (!isNewEnough(version)) {
     refuse(`needs SQLite ${OLDEST_SQLITE} or later; this database is opened with ${version}`)
   }
-  if (!create && !hasSchema(database)) refuse('is not an inbox file: it has no tables of sqliteInbox')
+  if (!hasSchema(database) && !create) refuse('is not an inbox file: it has no tables of sqliteInbox')
   // Takes effect only in a file that is still empty.
   database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
   useWal(database)
@@ -39,10 +38,9 @@ export function prepareDatabase(database: SqliteDatabase, create = true): Upgrad
   database.exec(`PRAGMA journal_size_limit = ${MAX_KEPT_LOG_BYTES}`)
   insist(database, 'journal_mode', 'wal')
   insist(database, 'synchronous', 2)
-  const upgrade = createSchema(database)
+  createSchema(database)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   insist(database, 'busy_timeout', BUSY_TIMEOUT_MS)
-  return upgrade
 }
 
 /** Switches to WAL, with retries: if two processes do so on a new file at once, SQLite refuses one without waiting. */
