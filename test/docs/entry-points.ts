@@ -58,6 +58,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     'OTHER_TYPES',
     'readActivityName',
     'slotsAt',
+    'earlierVersion',
     'ABORT',
     'ACCEPT_RESULTS',
     'acceptPrintedSecrets',

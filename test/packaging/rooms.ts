@@ -96,14 +96,13 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   },
   bullmq: {
     engine: [],
-    queues: ['engine'],
     redis: ['engine'],
     postgres: ['engine'],
     retention: ['engine'],
     accepting: ['engine', 'retention'],
     processing: ['engine'],
     operating: ['engine', 'processing'],
-    '.': ['engine', 'queues', 'redis', 'postgres', 'retention', 'accepting', 'processing', 'operating'],
+    '.': ['engine', 'redis', 'postgres', 'retention', 'accepting', 'processing', 'operating'],
   },
   // `#page` is the output of `ui/`.
   dashboard: {

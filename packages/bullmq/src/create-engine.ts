@@ -4,9 +4,7 @@ import type { Engine } from './engine/engine.ts'
 import { startError } from './engine/reaching.ts'
 import type { ResolvedOptions } from './options.ts'
 import { createPostgresEngine } from './postgres/postgres-engine.ts'
-import { ManyQueues } from './queues/many-queues.ts'
-import { QueueRecord } from './queues/queue-record.ts'
-import { connectRedis } from './redis/redis-engine.ts'
+import { createRedisEngine } from './redis/redis-engine.ts'
 
 /** Shorter than the caller's timeout. */
 const DEADLINE_MS = 4000
@@ -32,20 +30,20 @@ export async function createEngine(options: ResolvedOptions): Promise<Engine> {
 async function newEngine({
   engine: { kind, connection },
   queue,
-  queues,
   prefix,
   telemetry,
   limits,
   create,
 }: ResolvedOptions): Promise<Engine> {
-  if (kind === 'postgres')
-    return createPostgresEngine({ queue, prefix, telemetry, limits, create }, connection)
-  const { client, open } = await connectRedis({ telemetry, create }, connection)
-  const place = { queue, prefix }
-  return new ManyQueues(queues, place, open, new QueueRecord(client, place))
+  const settings = { queue, prefix, telemetry, limits, create }
+  return kind === 'postgres'
+    ? createPostgresEngine(settings, connection)
+    : createRedisEngine(settings, connection)
 }
 
 async function requireQueue(engine: Engine, prefix: string | undefined): Promise<void> {
+  await engine.ready()
+  await engine.refuseEarlier()
   if (await engine.exists()) return
   const prefixed = prefix === undefined ? '' : ` with the prefix '${prefix}'`
   throw new ConfigurationError('queue', `there is no queue '${engine.name}'${prefixed} on this server`)

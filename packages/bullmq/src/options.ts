@@ -2,7 +2,6 @@ import { ConfigurationError, type Duration } from '@ackhook/core'
 import { describeError, durationMs, kindOf, refuseUnknownNames, wholeNumber } from '@ackhook/core/spi'
 import type { PostgresConnectionOptions, RedisConnectionClient, RedisOptions, Telemetry } from 'bullmq'
 import { type LeaseLimits, limitsOf } from './engine/lease-limits.ts'
-import { MAX_QUEUES } from './queues/place-of.ts'
 
 /** A `pg` pool, recognized by properties that options lack: its own type and BullMQ's are incompatible. */
 export interface PostgresPool {
@@ -29,11 +28,6 @@ export interface BullmqInboxOptions {
   /** Name of the BullMQ queue. Default `'ackhook'`. */
   readonly queue?: string | undefined
   /**
-   * Number of BullMQ queues over which events are spread, 1 to 64; a Redis Cluster keeps each on one node. Redis only.
-   * You may change it: events in other queues are still handled, listed and recognized. Default 1.
-   */
-  readonly queues?: number | undefined
-  /**
    * Prefix of all keys in Redis. Default BullMQ's own, `'bull'`. Redis only. A cluster needs a hash tag: `'{ackhook}'`.
    */
   readonly prefix?: string | undefined
@@ -59,7 +53,6 @@ export interface ResolvedOptions {
     | { readonly kind: 'redis'; readonly connection: string | RedisOptions | RedisConnectionClient }
     | { readonly kind: 'postgres'; readonly connection: PostgresConnectionOptions }
   readonly queue: string
-  readonly queues: number
   readonly prefix: string | undefined
   /** Everything that depends on the lease. */
   readonly limits: LeaseLimits
@@ -68,17 +61,7 @@ export interface ResolvedOptions {
   readonly create: boolean
 }
 
-const NAMES = [
-  'connection',
-  'postgres',
-  'queue',
-  'queues',
-  'prefix',
-  'lease',
-  'rateLimit',
-  'telemetry',
-  'create',
-]
+const NAMES = ['connection', 'postgres', 'queue', 'prefix', 'lease', 'rateLimit', 'telemetry', 'create']
 const DAY_MS = 86_400_000
 const MAX_EVENTS = 1_000_000_000
 /** Hash tag as Redis defines it: from the first brace on, and not empty. */
@@ -86,6 +69,7 @@ const HASH_TAG = /^[^{]*\{[^}]+\}/
 
 /** Checks every option. Throws {@link ConfigurationError}. */
 export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
+  refuseQueues(options)
   refuseUnknownNames(options, NAMES, '', "{ connection: 'redis://localhost:6379' }")
   refuseNull(options)
   const { prefix, rateLimit, telemetry, create = true } = options
@@ -98,22 +82,27 @@ export function resolveOptions(options: BullmqInboxOptions): ResolvedOptions {
   }
   const engine = engineOf(options)
   const queue = nameOf('queue', options.queue ?? 'ackhook')
-  const queues = wholeNumber('queues', options.queues ?? 1, 1, MAX_QUEUES)
-  if (queues > 1 && engine.kind === 'postgres') {
-    throw new ConfigurationError('queues', 'is only for Redis: on PostgreSQL all queues are in one table')
-  }
   if (prefix !== undefined) nameOf('prefix', prefix)
   if (engine.kind === 'redis') checkSlot(engine.connection, `${prefix ?? 'bull'}:${queue}:`)
   return {
     engine,
     queue,
-    queues,
     prefix,
     limits: limitsOf(durationMs(options.lease ?? '11s', { option: 'lease', minMs: 1000, maxMs: 3_600_000 })),
-    limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit, queues),
+    limiter: rateLimit === undefined ? undefined : limiterOf(rateLimit),
     telemetry,
     create,
   }
+}
+
+/** Refuses a removed option with what does its work now. */
+function refuseQueues(options: BullmqInboxOptions): void {
+  if (!Object.hasOwn(Object(options), 'queues')) return
+  throw new ConfigurationError(
+    'queues',
+    'was removed: leave it out. If one queue is too small, register two endpoints with the platform, split by event type, each with an inbox and a `queue` of its own',
+    { page: 'unknown-options' },
+  )
 }
 
 function engineOf({ connection, postgres }: BullmqInboxOptions): ResolvedOptions['engine'] {
@@ -249,12 +238,10 @@ function nameOf(option: string, name: string): string {
 
 function limiterOf(
   rateLimit: NonNullable<BullmqInboxOptions['rateLimit']>,
-  queues: number,
 ): NonNullable<ResolvedOptions['limiter']> {
   refuseUnknownNames(rateLimit, ['events', 'per'], 'rateLimit', "{ events: 100, per: '1s' }")
   return {
-    // Each queue gets its own share.
-    max: wholeNumber('rateLimit.events', rateLimit.events, queues, MAX_EVENTS),
+    max: wholeNumber('rateLimit.events', rateLimit.events, 1, MAX_EVENTS),
     duration: durationMs(rateLimit.per, { option: 'rateLimit.per', minMs: 1, maxMs: DAY_MS }),
   }
 }

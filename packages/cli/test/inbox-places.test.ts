@@ -72,10 +72,10 @@ describe('ackhook inbox with BullMQ', () => {
     expect(await deadLettersAt(...place, '--prefix', '{ackhook}')).toEqual(FOUND)
   })
 
-  test('sees all queues of an inbox on a Redis Cluster as one, from one node', async () => {
+  test('finds a queue on a Redis Cluster from one of its nodes', async () => {
     const cluster = await startRedisCluster()
     const connection = new Cluster(cluster.servers.map(({ host, port }) => ({ host, port })))
-    const inbox = () => bullmqInbox({ connection, prefix: '{ackhook}', queues: 8 })
+    const inbox = () => bullmqInbox({ connection, prefix: '{ackhook}' })
     for (let index = 0; index < 12; index++) await leaveDeadLetter(inbox(), `evt_${index}`)
     connection.disconnect()
     const place = ['--redis', cluster.servers[0]!.url, '--cluster', '--prefix', '{ackhook}']

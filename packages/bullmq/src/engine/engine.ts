@@ -2,7 +2,7 @@ import type { InboxStats } from '@ackhook/core'
 import type { ProcessingPolicy, StoreNotice } from '@ackhook/core/spi'
 import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
 import type { OnTake } from './bullmq-internals.ts'
-import type { EventBoard, InboxBoard } from './event-board.ts'
+import type { EventBoard } from './event-board.ts'
 import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 import type { LeaseLimits } from './lease-limits.ts'
@@ -22,15 +22,11 @@ export interface WorkerSettings
 }
 export type JobProcessor = Processor<JobData, unknown, string>
 
-/** Where a queue is on its server. */
-export interface QueuePlace {
+/** Settings of both engines, apart from their connection. */
+export interface EngineSettings {
   readonly queue: string
   /** Redis only. */
   readonly prefix: string | undefined
-}
-
-/** Settings of both engines, apart from their connection. */
-export interface EngineSettings extends QueuePlace {
   readonly telemetry: Telemetry | undefined
   readonly limits: LeaseLimits
   /** Creates the queue if there is none. */
@@ -102,15 +98,11 @@ export interface Bite {
   readonly isUrgent: boolean
 }
 
-/**
- * One inbox on BullMQ, with its connections: one queue, or several that share it. Both engines give the same guarantees.
- */
+/** One inbox on BullMQ: its queue, with its connections. Both engines give the same guarantees. */
 export interface Engine {
-  /** Name of its queue, or of the first of several. */
+  /** Name of its queue. */
   readonly name: string
-  /** One worker runs per queue. */
-  readonly queues: readonly QueueEngine[]
-  readonly board: InboxBoard
+  readonly board: EventBoard
   /** `true` if the user set BullMQ's telemetry. */
   readonly traced: boolean
   /** Resolves when the server is reached. Present only if BullMQ creates its tables at start, which takes longer. */
@@ -124,12 +116,12 @@ export interface Engine {
    * Returns the cause of a failure: the first error of the server or the socket, if the client hides it behind its own.
    */
   reasonOf(error: unknown): unknown
-  /** Calls the listener when other processes use more queues than before. Present only if there can be several. */
-  onMoreQueues?(listener: () => void): void
   /** Resolves when the engine is connected. */
   ready(): Promise<unknown>
   /** Resolves to whether the server has this queue. */
   exists(): Promise<boolean>
+  /** Rejects if an earlier version left events where this one does not look for them. Changes nothing. */
+  refuseEarlier(): Promise<void>
   /** Creates this package's own tables beside BullMQ's, if they are missing. */
   prepare(policy: PreparePolicy): Promise<void>
   /**
@@ -190,6 +182,7 @@ export interface Engine {
   paused(): Promise<QueuePause | undefined>
   /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
+  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
   /** Waits for calls that are pending on the server. */
   close(): Promise<unknown>
   /** Ends the remaining connections, with or without the server's help. */
@@ -198,9 +191,3 @@ export interface Engine {
 
 /** Receiver options that apply to future events. */
 export type PreparePolicy = Pick<ProcessingPolicy, 'serialize' | 'retentionMs' | 'rounds'>
-
-/** One queue. */
-export interface QueueEngine extends Engine {
-  readonly board: EventBoard
-  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
-}

@@ -25,8 +25,8 @@ export interface ActivityBoard extends ActivityLog {
   read(query: ActivityQuery): Promise<readonly ActivitySlot[]>
 }
 
-/** Event types that the processes on one inbox handle, and their counts. */
-export interface InboxBoard extends PresenceStore {
+/** Event types that the processes on one inbox handle, their counts, and the events that were postponed for another one. */
+export interface EventBoard extends PresenceStore {
   readonly activity: ActivityBoard
   /** Returns the pause of the queue too, since every process asks for this twice a second. */
   read(): Promise<InboxView>
@@ -34,10 +34,6 @@ export interface InboxBoard extends PresenceStore {
   count(minute: Required<MinuteCount>): Promise<void>
   /** Returns the counts of the last 60 minutes in which something happened, oldest first. */
   minutes(): Promise<readonly MinuteCount[]>
-}
-
-/** The board of one queue, which also records its postponed events. */
-export interface EventBoard extends InboxBoard {
   /**
    * Stores the progress of the job and counts the job as postponed. The caller, which holds its lock, delays it.
    */

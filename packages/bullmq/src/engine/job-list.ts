@@ -38,8 +38,6 @@ export interface ListedJob {
   readonly addedAt: number
   /** Sort key of the list. */
   readonly at: number
-  /** Name of its queue, if the inbox has several. */
-  readonly queue?: string | undefined
 }
 
 /** One job, with its state. */

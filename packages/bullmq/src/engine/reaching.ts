@@ -21,6 +21,7 @@ export async function checkStart(engine: Engine, timeoutMs: number, policy: Prep
       // The queue first: with an unusable server, BullMQ's worker would retry without a pause.
       const ready = engine.ready()
       await (engine.refused === undefined ? ready : Promise.race([ready, engine.refused]))
+      await engine.refuseEarlier()
       await engine.prepare(policy)
       await engine.discardMany(['none'])
       return

@@ -44,13 +44,13 @@ export interface ListedDelivery {
 
 /** Job as shown on a page: its delivery, or the stored data if that is not a delivery. */
 export async function deliveryOf(job: ListedJob, queueName: string): Promise<ListedDelivery> {
-  const { id, name, data = '', addedAt, failedReason, queue = queueName } = job
+  const { id, name, data = '', addedAt, failedReason } = job
   const delivery = readDelivery({ id, name, data: parsed(data) })
   // BullMQ stores an empty string if there is no reason.
   const reason = failedReason || undefined
   if (delivery !== undefined) return { delivery, isReadable: true, reason }
   const shown = await unreadableDelivery({ id, name }, data, addedAt)
-  return { delivery: shown, isReadable: false, reason: reason ?? unreadableReason(id, queue) }
+  return { delivery: shown, isReadable: false, reason: reason ?? unreadableReason(id, queueName) }
 }
 
 function parsed(text: string): unknown {

@@ -11,7 +11,7 @@ const POLL_MS = 1000
 
 type Ask = <T>(operation: string, question: (engine: Engine) => Promise<T>) => Promise<T>
 
-/** Pauses and resumes the inbox: BullMQ's own pause of its queues, as queue dashboards show and set it. */
+/** Pauses and resumes the inbox: BullMQ's own pause of its queue, as queue dashboards show and set it. */
 export function createHandling(ask: Ask): HandlingControl {
   return {
     cannotPauseTypes: CANNOT_PAUSE_TYPES,

@@ -1,7 +1,7 @@
 import type { StoreNotice } from '@ackhook/core/spi'
 import type { Engine } from '../engine/engine.ts'
 
-/** Waiting events of each queue that are looked up again in the next round. */
+/** Waiting events that are looked up again in the next round. */
 const SAMPLE = 20
 /** Ids of handled events must be remembered for longer than a round, or they would seem to be removed. */
 const MIN_RETENTION_MS = 600_000

@@ -18,7 +18,6 @@ import {
   MAX_AGE_MS,
   type PreparePolicy,
   type QueueCounts,
-  type QueueEngine,
   type QueueWorker,
   type Relocked,
   type RememberedTimes,
@@ -129,9 +128,8 @@ export async function createPostgresEngine(
   return new PostgresEngine(settings, connection)
 }
 
-class PostgresEngine implements QueueEngine {
+class PostgresEngine implements Engine {
   readonly name: string
-  readonly queues: readonly QueueEngine[] = [this]
   readonly board: EventBoard
   readonly traced: boolean
   readonly migrating?: Promise<unknown>
@@ -207,6 +205,9 @@ class PostgresEngine implements QueueEngine {
     const { rows } = await this.#queries.query(HAS_JOBS, [this.name])
     return rows.length > 0
   }
+
+  /** There, an inbox has always had one queue. */
+  async refuseEarlier(): Promise<void> {}
 
   async prepare({ serialize: ordered }: PreparePolicy): Promise<void> {
     if (ordered) await this.#checkIsolation()

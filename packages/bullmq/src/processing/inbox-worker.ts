@@ -13,7 +13,7 @@ import {
   settlesWithin,
 } from '@ackhook/core/spi'
 import { DelayedError, WaitingError } from 'bullmq'
-import type { Engine, QueueEngine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
+import type { Engine, QueueWorker, WorkerSettings } from '../engine/engine.ts'
 import type { EventBoard } from '../engine/event-board.ts'
 import { BACKOFF, type EventJob, readDelivery } from '../engine/event-job.ts'
 import { endedProgress, formatProgress, readProgress } from '../engine/job-progress.ts'
@@ -36,7 +36,7 @@ const NO_LIMIT = 2 ** 31 - 1
 export interface InboxWorkerOptions {
   readonly limits: LeaseLimits
   readonly limiter: WorkerSettings['limiter'] | undefined
-  /** Limits the attempts that run at a time, across all queues. */
+  /** Limits the attempts that run at a time, also of events whose lease was lost. */
   readonly slots: Slots
   /**
    * Reports a taken job. The returned function is called, at least once, when the job's end is recorded or another
@@ -63,7 +63,7 @@ export class InboxWorker {
   readonly #board: EventBoard
   readonly #minutes: MinuteCounter
   readonly #outages: OutageLog
-  readonly #pause: QueueEngine['paused']
+  readonly #pause: Engine['paused']
   readonly #nameJobs: Engine['nameJobs']
   readonly #reasonOf: Engine['reasonOf']
   readonly #onTaken: InboxWorkerOptions['onTaken']
@@ -75,7 +75,7 @@ export class InboxWorker {
   #givingBack = false
 
   constructor(
-    engine: QueueEngine,
+    engine: Engine,
     work: ProcessEvent,
     policy: ProcessingPolicy,
     { limits, limiter, slots, minutes, outages, onTaken, onError }: InboxWorkerOptions,
@@ -131,18 +131,16 @@ export class InboxWorker {
     return this.#worker.waitUntilReady()
   }
 
-  /**
-   * Stops taking jobs, waits for running ones, then returns the rest to the queue. `onOver` is called when none runs any
-   * more, or those that do have been withdrawn.
-   */
-  async drain(timeoutMs: number, onOver: () => void): Promise<void> {
+  /** Stops taking jobs, waits for running ones, then returns the rest to the queue. */
+  async drain(timeoutMs: number): Promise<void> {
     const closed = this.#worker.close()
     const isClosed = await settlesWithin(closed, timeoutMs)
     if (!isClosed) {
       this.#givingBack = true
       this.#taken.abortAll(ABORT.drained)
     }
-    onOver()
+    // Those that wait for a slot of an attempt that is withdrawn have nothing to wait for.
+    this.#slots.open()
     if (!isClosed) {
       await settlesWithin(closed, GRACE_MS)
       // Report these now: the process may end right after its drain, and a hanging server never refuses a record.

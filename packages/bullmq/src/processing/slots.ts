@@ -1,4 +1,7 @@
-/** Limits the attempts that this process runs at a time, across all queues. Others wait. */
+/**
+ * Limits the attempts that this process runs at a time. Others wait: an attempt whose lease was lost may still run when the
+ * next event is taken.
+ */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -4,12 +4,11 @@ import { Queue, type QueueOptions, type RedisConnectionClient, type RedisOptions
 import { checkLoop, limitBlocking, redisBackend, reportTakes, wakeLoop } from '../engine/bullmq-internals.ts'
 import type {
   Bite,
+  Engine,
   EngineSettings,
   JobProcessor,
   KnownJob,
   QueueCounts,
-  QueueEngine,
-  QueuePlace,
   QueueWorker,
   Relocked,
   RememberedTimes,
@@ -23,6 +22,7 @@ import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause
 import { firstCause } from '../engine/reaching.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
+import { refuseSeveralQueues } from './earlier-queues.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
@@ -64,45 +64,15 @@ const NAME = 'ackhook-unreadable:'
 /** A wrong or missing password, or a user that is disabled. */
 const REFUSED = /^(?:NOAUTH|WRONGPASS) /
 
-/** Connects to Redis. Returns the connection for deliveries, which all queues share, and what opens a queue. */
-export async function connectRedis(
-  { telemetry, create }: Pick<EngineSettings, 'telemetry' | 'create'>,
+export async function createRedisEngine(
+  settings: EngineSettings,
   connection: string | RedisOptions | RedisConnectionClient,
-): Promise<{ readonly client: RedisConnectionClient; open(place: QueuePlace): QueueEngine }> {
-  const connect = await connector(connection)
-  const deliveries = new Deliveries(connect(FOR_DELIVERIES), create)
-  return {
-    client: deliveries.client,
-    open: ({ queue, prefix }) => new RedisEngine({ queue, prefix, telemetry, create }, connect, deliveries),
-  }
+): Promise<Engine> {
+  return new RedisEngine(settings, await connector(connection))
 }
 
-/** The connection for deliveries and queries, which all queues share. */
-class Deliveries {
-  readonly client: RedisConnectionClient
-  readonly reason: ConnectionReason
-  readonly refused: Promise<never>
-
-  /** A tool, which creates nothing, does not wait for a server: the first failed attempt to connect is its answer. */
-  constructor(client: RedisConnectionClient, create: boolean) {
-    this.client = client
-    this.reason = new ConnectionReason(client)
-    this.refused = new Promise((_, reject) => {
-      const giveUp = () => reject(this.reason.of(new Error('Connection is closed.')))
-      client.on?.('error', (error: Error) => {
-        if (REFUSED.test(error.message)) reject(error)
-        else if (!create) giveUp()
-      })
-      if (!create) client.on?.('close', giveUp)
-    })
-    // Only a start and an opening wait for this.
-    this.refused.catch(() => {})
-  }
-}
-
-class RedisEngine implements QueueEngine {
+class RedisEngine implements Engine {
   readonly name: string
-  readonly queues: readonly QueueEngine[] = [this]
   readonly #queue: EventQueue
   readonly board: EventBoard
   readonly refused: Promise<never>
@@ -112,6 +82,7 @@ class RedisEngine implements QueueEngine {
   /** Options shared by the queue and the worker. */
   readonly #shared: Omit<QueueOptions, 'connection'>
   readonly #connect: Connect
+  /** For deliveries and queries. */
   readonly #client: RedisConnectionClient
   readonly #jobList: RedisJobList
   readonly #reason: ConnectionReason
@@ -120,19 +91,15 @@ class RedisEngine implements QueueEngine {
   /** A mark that exists as long as the queue's data. */
   #mark: string | undefined
 
-  constructor(
-    { queue, prefix, telemetry, create }: Omit<EngineSettings, 'limits'>,
-    connect: Connect,
-    deliveries: Deliveries,
-  ) {
+  constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
     this.name = queue
     this.#shared = { ...(prefix !== undefined && { prefix }), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#connect = connect
-    this.#client = deliveries.client
+    this.#client = connect(FOR_DELIVERIES)
     this.#toDisconnect.push(this.#client)
-    this.#reason = deliveries.reason
-    this.refused = deliveries.refused
+    this.#reason = new ConnectionReason(this.#client)
+    this.refused = refusalOf(this.#client, this.#reason, create)
     this.#queue = new Queue<JobData, unknown, string>(queue, {
       ...this.#shared,
       connection: this.#client,
@@ -167,6 +134,10 @@ class RedisEngine implements QueueEngine {
     // BullMQ writes its version when it opens a queue, and ignores a failure to do so.
     if ((await this.#queue.getVersion()) !== null) return true
     return Number(await this.#client['exists'](...USED.map(name => this.#key(name)))) > 0
+  }
+
+  refuseEarlier(): Promise<void> {
+    return refuseSeveralQueues(this.#client, this.#shared.prefix ?? 'bull', this.name)
   }
 
   async prepare(): Promise<void> {}
@@ -413,6 +384,24 @@ class RedisEngine implements QueueEngine {
   #key(name: string): string {
     return this.#queue.toKey(name)
   }
+}
+
+/**
+ * Rejects if the server refuses the client for good. A tool, which creates nothing, does not wait for a server: the first
+ * failed attempt to connect is its answer.
+ */
+function refusalOf(client: RedisConnectionClient, reason: ConnectionReason, create: boolean): Promise<never> {
+  const refused = new Promise<never>((_, reject) => {
+    const giveUp = () => reject(reason.of(new Error('Connection is closed.')))
+    client.on?.('error', (error: Error) => {
+      if (REFUSED.test(error.message)) reject(error)
+      else if (!create) giveUp()
+    })
+    if (!create) client.on?.('close', giveUp)
+  })
+  // Only a start and an opening wait for this.
+  refused.catch(() => {})
+  return refused
 }
 
 /** Changes each job in its own step, without waiting for the previous one: the server handles deliveries in between. */
