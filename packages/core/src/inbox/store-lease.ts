@@ -23,6 +23,8 @@ export class StoreLease {
   readonly time: LeaseTime
   /** Proves the lease. Replaced when a lease that vanished is taken again. */
   #token: string
+  /** Whether a claim with this token had no reply: the store may still apply it. */
+  #isInDoubt = false
   #hasEnded = false
   /** Count that the next claim returns, once released. */
   #kept: KeptRuns | undefined
@@ -94,15 +96,17 @@ export class StoreLease {
 
   /**
    * A lease can vanish without a new owner: the store restarted empty, or this process was suspended. The new token is
-   * kept before the claim: the store may apply a claim whose reply is lost, and the next renewal must recognize that
-   * lease as ours.
+   * kept before the claim, and until one has a reply: the store may apply a claim late, and the next one must recognize
+   * that lease as ours.
    */
   async #takeAgain(): Promise<Renewal> {
     const { store, key, newToken } = this.#parts
     const sentAt = momentNow()
-    const token = newToken()
-    this.#token = token
+    if (!this.#isInDoubt) this.#token = newToken()
+    const token = this.#token
+    this.#isInDoubt = true
     const { outcome } = await store.claim(key, token, { ...this.#claimOptions(), isRunning: true })
+    this.#isInDoubt = false
     // Nobody would renew or release it, and it would keep a redelivery away.
     if (this.#hasEnded && outcome === 'claimed') await this.#release(token)
     if (this.#hasEnded || outcome === 'full') return 'unknown'

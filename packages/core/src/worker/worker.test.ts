@@ -448,10 +448,10 @@ describe('the time limit of an attempt', () => {
     })
   })
 
-  it('ends at once when the inbox withdraws the attempt, before or after it began, whatever the handler does then', async () => {
+  it('ends at once when the drain withdraws the attempt, before or after it began, whatever the handler does then', async () => {
     let finish: () => void = () => {}
     const { attempt, result } = attempted(() => new Promise<void>(resolve => (finish = resolve)))
-    const error = ABORT.leaseLost()
+    const error = ABORT.drained()
     attempt.abort(error)
     finish()
     expect(await result).toEqual({ outcome: 'retry', delayMs: 0, error })
@@ -577,11 +577,63 @@ describe('handlers that outlive their time limit', () => {
   })
 })
 
+describe('handlers that outlive the lease of their event', () => {
+  /** An attempt whose lease is lost after 400 of 60,000 milliseconds, while a handler still runs. */
+  async function outlive() {
+    vi.useFakeTimers()
+    const { process, handlers, logger } = worker({ handlerTimeoutMs: 60_000 })
+    let end = (): void => {}
+    handlers.add('a.b', () => new Promise<void>(resolve => (end = resolve)))
+    const attempt = createAttempt(1)
+    const ended = vi.fn()
+    void Promise.resolve(process(delivery, attempt)).then(ended)
+    await vi.advanceTimersByTimeAsync(400)
+    attempt.abort(ABORT.leaseLost())
+    return { attempt, ended, logger, end: () => end() }
+  }
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('keep its turn until they end, which the log says', async () => {
+    const { ended, logger, end } = await outlive()
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(ended).not.toHaveBeenCalled()
+    expect(logger.lines).toMatchObject([
+      {
+        level: 'warn',
+        fields: { code: 'handler_overrun', event: 'evt_1' },
+        message: expect.stringMatching(/still run 5 s after their lease was lost: .+ for 59\.6 s at most/),
+      },
+    ])
+    end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(ended.mock.calls).toMatchObject([[{ outcome: 'retry', error: { code: 'lease_lost' } }]])
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+  })
+
+  it('keep it until their time limit at most, and that is an error', async () => {
+    const { ended, logger } = await outlive()
+    await vi.advanceTimersByTimeAsync(59_599)
+    expect(ended).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(ended).toHaveBeenCalled()
+    expect(logger.lines.at(-1)).toMatchObject({ level: 'error', fields: { code: 'handler_overrun' } })
+  })
+
+  it('give it away at once if the drain ends', async () => {
+    const { attempt, ended } = await outlive()
+    attempt.abort(ABORT.drained())
+    await vi.advanceTimersByTimeAsync(0)
+    expect(ended).toHaveBeenCalled()
+  })
+})
+
 describe('an attempt that the inbox withdraws', () => {
   it.each([ABORT.leaseLost(), ABORT.drained()])('is not a failure: %s', async reason => {
     const { process, handlers, seen, logger } = worker()
     const told = vi.fn()
-    handlers.add('a.b', () => new Promise(() => {}))
+    handlers.add('a.b', (_event, { signal }) => once(signal, 'abort'))
     handlers.addListener('onError', told)
     handlers.addListener('onDeadLetter', told)
     const attempt = createAttempt(3)

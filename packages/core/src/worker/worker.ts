@@ -88,6 +88,13 @@ class Running {
   }
 }
 
+/** Handlers that ignore their signal, and how long they keep their event. */
+interface Overrun {
+  readonly fields: object
+  readonly since: string
+  readonly ms: number
+}
+
 /** Handlers that heed their signal have ended by then. */
 const NOTICED_MS = 5000
 
@@ -102,12 +109,12 @@ class Worker {
   readonly #logUnhandled: (id: string, type: string) => void
   readonly #logReturned: (type: string, value: unknown) => void
   readonly #maxOverrunMs: number
-  readonly #reportTaken = onceAMinute((fields: object, more) => {
-    const message = `Handlers still run ${NOTICED_MS / 1000} s after their time limit${more}: they ignore their signal. As long as they run, for ${this.#maxOverrunMs / 1000} s at most, they keep their event and its slot of concurrency. Pass signal to what they wait for.`
+  readonly #reportTaken = onceAMinute(({ fields, since, ms }: Overrun, more) => {
+    const message = `Handlers still run ${NOTICED_MS / 1000} s after ${since}${more}: they ignore their signal. As long as they run, for ${inSeconds(ms)} at most, they keep their event and its slot of concurrency. Pass signal to what they wait for.`
     this.#parts.logger.warn({ code: 'handler_overrun', ...fields }, message)
   })
-  readonly #reportOverrun = onceAMinute((fields: object, more) => {
-    const message = `Handlers still run ${this.#maxOverrunMs / 1000} s after their time limit${more}: they ignore their signal. The event and its slot of concurrency are given away: its next attempt and other events may run beside them. Pass signal to what they wait for.`
+  readonly #reportOverrun = onceAMinute(({ fields, since, ms }: Overrun, more) => {
+    const message = `Handlers still run ${inSeconds(ms)} after ${since}${more}: they ignore their signal. The event and its slot of concurrency are given away: its next attempt and other events may run beside them. Pass signal to what they wait for.`
     this.#parts.logger.error({ code: 'handler_overrun', ...fields }, message)
   })
 
@@ -255,25 +262,36 @@ class Worker {
     reason: AckhookError,
     working: Promise<unknown>,
   ): Promise<AttemptResult> {
-    const hasBegun = running.startedAt !== undefined
+    const { startedAt } = running
     const result = await this.#failed(running, reason)
+    if (startedAt === undefined) return result
     // Reported at the time limit; but while handlers still run, no other attempt may begin.
-    if (hasBegun && isTimedOut(running.attempt)) await this.#settled(running, working)
+    if (reason.code === 'handler_timeout') await this.#settled(running, working, this.#maxOverrunMs)
+    else if (reason.code === 'lease_lost') {
+      const leftMs = this.#timeouts.ms - (performance.now() - startedAt)
+      await this.#settled(running, working, Math.max(0, leftMs))
+    }
     return result
   }
 
   /**
-   * Waits for handlers that outlive their time limit: the inbox keeps the event's lease and turn until this attempt ends.
-   * Bounded, and over at once if the inbox withdraws the attempt: a drain does not wait, and a lost lease is lost.
+   * Waits for handlers that outlive their time limit, or the event's lease: the inbox keeps the event's turn until this
+   * attempt ends. Bounded, and over at once if the inbox withdraws the attempt once more: a drain does not wait.
    */
-  #settled({ delivery: { id, type }, attempt }: Running, working: Promise<unknown>): Promise<void> {
+  #settled(
+    { delivery: { id, type }, attempt }: Running,
+    working: Promise<unknown>,
+    ms: number,
+  ): Promise<void> {
     const fields = { event: id, type, attempt: attempt.number }
+    const since = isTimedOut(attempt) ? 'their time limit' : 'their lease was lost'
     return new Promise(resolve => {
-      const noticed = setTimeout(() => this.#reportTaken(type, fields), NOTICED_MS)
+      const noticed = setTimeout(() => this.#reportTaken(type, { fields, since, ms }), NOTICED_MS)
       const bound = setTimeout(() => {
-        this.#reportOverrun(type, fields)
+        clearTimeout(noticed)
+        this.#reportOverrun(type, { fields, since, ms })
         resolve()
-      }, this.#maxOverrunMs)
+      }, ms)
       const end = (): void => {
         clearTimeout(noticed)
         clearTimeout(bound)
@@ -421,6 +439,10 @@ type About = Pick<Delivery, 'id' | 'type' | 'namespace'> & { readonly attempt: n
 
 function about({ delivery: { id, type, namespace }, attempt }: Running): About {
   return { id, type, namespace, attempt: attempt.number }
+}
+
+function inSeconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`
 }
 
 function durationOf({ startedAt }: Running): number {

@@ -1,5 +1,5 @@
 import { settlesWithin, withDeadline } from '../../lib/deadline.ts'
-import { isPromise } from '../../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import { ABORT } from '../attempt.ts'
 import { eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
@@ -31,8 +31,8 @@ export interface LeasedAttemptsParts<T extends Take> {
  */
 export type Unended = 'not_begun' | 'withdrawn' | 'lost'
 
-/** Time that withdrawn attempts have to end, and the last records to be made. */
-const GRACE_MS = 1000
+/** Time that withdrawn attempts have to end, and the last records to be made: a store replies within a second. */
+const GRACE_MS = 1200
 
 /**
  * Steps 10 and 11 for every inbox with leases. A handler begins only under a lease that is known to hold. An attempt
@@ -174,7 +174,7 @@ export class LeasedAttempts<T extends Take> {
   /** Without the engine, the lease expires instead. */
   async #giveBack(take: T, begun: boolean): Promise<void> {
     const { engine, onError } = this.#parts
-    const giving = async (): Promise<unknown> => engine.giveBack(take, begun)
+    const giving = async (): Promise<unknown> => engine.giveBack?.(take, begun)
     await settlesWithin(giving().catch(onError), take.lease.leaseMs)
   }
 
@@ -191,12 +191,12 @@ export class LeasedAttempts<T extends Take> {
     this.#parts.policy.observe({ kind, ...eventRef(delivery), error })
   }
 
-  /** Waits for what is held, then withdraws the rest. `onOver` is called once nothing begins any more. */
-  async drain(timeoutMs: number, onOver: () => void = () => {}): Promise<void> {
+  /** Waits for what is held, then withdraws the rest. `onOver` is called, and awaited, once nothing begins any more. */
+  async drain(timeoutMs: number, onOver: () => MaybePromise<void> = () => {}): Promise<void> {
     this.#retries.drain(timeoutMs)
     const isIdle = await this.#idleWithin(timeoutMs)
     this.#isOver = true
-    onOver()
+    await onOver()
     if (!isIdle) {
       for (const take of this.#leases.all())
         if (take.standing?.hasHandlers) take.attempt.abort(ABORT.drained())

@@ -37,9 +37,12 @@ export interface LeaseEngine<T extends Take> {
    * called again, with the number of tries before. The first call comes in the turn in which the handlers have ended.
    */
   record(take: T, result: AttemptResult, tries: number): Promise<boolean>
-  /** Returns an event as it was: nothing has begun, or the attempt was withdrawn and the lease holds. */
-  giveBack(take: T, begun: boolean): Promise<unknown>
-  /** Called for a held take that turns out to be another owner's. Only engines whose takes wait need it. */
+  /**
+   * Returns an event as it was: nothing has begun, or the attempt was withdrawn and the lease holds. For takes that are
+   * run from begin to end.
+   */
+  giveBack?(take: T, begun: boolean): Promise<unknown>
+  /** Called for each take that turns out to be another owner's. For takes that wait here. */
   lost?(take: T): void
 }
 

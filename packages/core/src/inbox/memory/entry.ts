@@ -3,7 +3,8 @@ import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import type { StoreLease } from '../store-lease.ts'
+import type { Unended } from '../leased/leased-attempts.ts'
+import type { EntryTake } from './entry-leases.ts'
 
 /** One event in this process, from its claim until it is finished. */
 export class Entry {
@@ -11,7 +12,7 @@ export class Entry {
   /** Fields needed by later attempts, once the first has failed; {@link NO_DELIVERY} once finished. */
   delivery: Delivery
   /** Its lease in the user's store. Absent if the ids are the inbox's own: then the entry is the lease. */
-  readonly lease: StoreLease | undefined
+  take: EntryTake | undefined = undefined
   /** What the entry counts of `capacityBytes`. */
   readonly weight: number
   /** Greater than that of every earlier entry. */
@@ -19,7 +20,7 @@ export class Entry {
   /** Monotonic milliseconds. */
   readonly acceptedAt: number
   /**
-   * Phase of the entry. Only a `held` entry runs and has its lease renewed. Results that arrive once it is `finished`
+   * Phase of the entry. Only a `held` entry runs. Results that arrive once it is `finished`
    * are ignored.
    */
   phase: 'claiming' | 'held' | 'completing' | 'finished' = 'claiming'
@@ -36,10 +37,9 @@ export class Entry {
   /** Settles the promise passed to `waitUntil`. */
   onFinished: (() => void) | undefined = undefined
 
-  constructor(delivery: Delivery, lease: StoreLease | undefined, weight: number, sequence: number) {
+  constructor(delivery: Delivery, weight: number, sequence: number) {
     this.key = delivery.key
     this.delivery = delivery
-    this.lease = lease
     this.weight = weight
     this.sequence = sequence
     this.acceptedAt = performance.now()
@@ -65,10 +65,8 @@ export function stopRetryTimer(entry: Entry): void {
 /** Milliseconds until the next attempt after one that gave no result. */
 const FAULT_DELAY_MS = 1000
 
-/** The lease may have expired and could not be renewed: nothing has run. */
-export const NOT_BEGUN = { outcome: 'not_begun' } as const
 /** How one turn of an entry ended. */
-export type Ended = AttemptResult | typeof NOT_BEGUN
+export type Ended = AttemptResult | Unended
 
 /**
  * Runs one attempt, and then calls `ended`, in a later turn of promises. A fault on this side must neither end the process

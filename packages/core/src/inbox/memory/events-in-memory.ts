@@ -6,18 +6,17 @@ import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import { onceAMinute } from '../../lib/once-a-minute.ts'
 import { WORKERS } from '../../platform/platform.ts'
 import { ACCEPT_RESULTS, type AcceptResult } from '../accept-result.ts'
-import { ABORT, type Attempt, createAttempt, isTimedOut } from '../attempt.ts'
+import { ABORT, type Attempt, createAttempt } from '../attempt.ts'
 import type { Claim, StoredId } from '../dedupe-store.ts'
 import { type Delivery, eventRef } from '../delivery.ts'
 import type { AttemptResult, DrainReport, InboxStats, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
 import { keepAlive } from '../keep-alive.ts'
-import { RecordRetries } from '../record-retries.ts'
+import type { Unended } from '../leased/leased-attempts.ts'
 import { exceedsDeadline, requestedDelayMs } from '../retry.ts'
-import type { StoreLease } from '../store-lease.ts'
 import type { DeadLetterList } from './dead-letter-list.ts'
-import { type Ended, Entry, NO_DELIVERY, NOT_BEGUN } from './entry.ts'
+import { type Ended, Entry, NO_DELIVERY } from './entry.ts'
+import { EntryLeases, type EntryTake } from './entry-leases.ts'
 import type { GuardedStore } from './guarded-store.ts'
-import { LeaseRenewal } from './lease-renewal.ts'
 import type { MinuteCounts } from './minute-counts.ts'
 import type { Pauses } from './pauses.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -35,8 +34,8 @@ export interface EventsInMemoryParts {
   readonly pauses: Pauses
 }
 
-/** Result while another delivery of the same event is being claimed in this process, for a second at most. */
-const CLAIM_UNDER_WAY: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
+/** Result while another delivery of the same event is claimed in this process, or another process has the event. */
+const IN_FLIGHT: AcceptResult = { outcome: 'in_flight', retryAfterMs: 1000 }
 const FULL_OF_BYTES: AcceptResult = { outcome: 'full', detail: 'capacityBytes is reached' }
 const STORE_FULL: AcceptResult = { outcome: 'full', detail: 'the id store is full' }
 /** Its sender keeps an event that is acknowledged only after its handlers, which cannot begin. */
@@ -47,8 +46,7 @@ const ANSWERS = { completed: ACCEPT_RESULTS.duplicate, conflict: ACCEPT_RESULTS.
 const PARSED_WEIGHT = 16_777_216
 /** Delay before the next try to begin an attempt whose lease could not be renewed. */
 const NOT_BEGUN_MS = 1000
-/** Time for the last try to remember a handled event, after the drain's deadline. */
-const LAST_RECORDS_MS = 1200
+const COMPLETED: AttemptResult = { outcome: 'completed' }
 const MOST_NAMED = 20
 const REQUEST_ENDED = 'The request that ran this event ended before its handlers did.'
 
@@ -64,11 +62,10 @@ export class EventsInMemory {
   readonly #store: SeenIds | GuardedStore
   readonly #scheduler: Scheduler
   /** Absent if the store is the inbox's own: its leases are the entries. */
-  readonly #leases: LeaseRenewal | undefined
+  readonly #leases: EntryLeases | undefined
   readonly #deadLetters: DeadLetterList
   readonly #minutes: MinuteCounts
   readonly #pauses: Pauses
-  readonly #recordRetries = new RecordRetries()
   /** Stops the check at process exit, once nothing can be lost any more. */
   readonly stopWatchingExit: () => void
   /** Total weight of the entries. */
@@ -103,8 +100,15 @@ export class EventsInMemory {
       apply: (result, entry) => this.#applyGuarded(result, entry),
     })
     if (!(store instanceof SeenIds)) {
-      const onLost = (entry: Entry): void => this.#loseLease(entry)
-      this.#leases = new LeaseRenewal({ entries: this.#entries, store, leaseMs, onLost })
+      this.#leases = new EntryLeases({
+        store,
+        leaseMs,
+        run: (delivery, attempt) => run(delivery, attempt, this.#limit),
+        policy,
+        onBegin: entry => this.#count(entry),
+        // What runs is told by its signal, and ends first.
+        onLost: entry => void (entry.attempt ?? this.#lose(entry)),
+      })
     }
     this.#freezingHost = policy.acknowledge === 'immediately' ? platform.freezingHost() : undefined
     this.stopWatchingExit = platform.onExit(() => this.#reportLoss())
@@ -134,7 +138,7 @@ export class EventsInMemory {
     const full = this.#makeRoom(delivery, weight)
     if (full !== undefined) return this.#answerHandled(delivery) ?? full
     const kept = this.#weight > PARSED_WEIGHT ? { ...delivery, event: undefined } : delivery
-    const entry = new Entry(kept, this.#leases?.create(delivery), weight, this.#sequence++)
+    const entry = new Entry(kept, weight, this.#sequence++)
     const refusal = this.#scheduler.reserve?.(entry)
     if (refusal !== undefined) return this.#answerHandled(delivery) ?? refusal
     this.#entries.set(entry.key, entry)
@@ -162,14 +166,15 @@ export class EventsInMemory {
 
   /** A crash from here to the acknowledgement leaves a lease that expires; the sender's retry runs then. */
   #claim(entry: Entry): MaybePromise<AcceptResult> {
-    if (entry.lease === undefined) {
+    if (this.#leases === undefined) {
       const handled = this.#answerHandled(entry.delivery)
       if (handled === undefined) return this.#admit(entry)
       this.#finish(entry)
       return handled
     }
     try {
-      const claim = entry.lease.claim()
+      entry.take = this.#leases.create(entry)
+      const claim = entry.take.hold.claim()
       if (!isPromise(claim)) return this.#answerClaim(entry, claim)
       return claim
         .then(known => this.#answerClaim(entry, known))
@@ -204,11 +209,11 @@ export class EventsInMemory {
     if (entry.phase === 'finished') {
       // The drain ended during the claim: nothing is left to handle the event.
       void this.#release(entry)
-      return CLAIM_UNDER_WAY
+      return IN_FLIGHT
     }
     entry.phase = 'held'
     this.#minutes.add('received')
-    this.#leases?.watch(entry.acceptedAt)
+    if (entry.take !== undefined) this.#leases?.attempts.hold(entry.take)
     this.#keepHostAlive(entry)
     const replaced = this.#deadLetters.deliveryOf(entry.key)
     // If the sender is told only afterwards, the letter stays until the event is handled: it may be given back.
@@ -254,22 +259,19 @@ export class EventsInMemory {
     return ['accepted', 'processed', 'dead_lettered', 'failed'].includes(outcome)
   }
 
-  /** Begins the next attempt at an event. A handler begins only under a lease that is known to hold. */
+  /** Begins the next attempt at an event: with a user's store, under a lease that is known to hold. */
   #begin(entry: Entry): MaybePromise<Ended> {
-    if (entry.lease?.isPastHalf()) return this.#beginOnceRenewed(entry, entry.lease)
-    entry.attempts++
-    entry.attempt = createAttempt(entry.attempts)
-    if (entry.reply !== undefined) replyAtTimeLimit(entry, entry.attempt)
-    return this.#run(entry.delivery, entry.attempt, this.#limit)
+    if (this.#leases !== undefined && entry.take !== undefined)
+      return this.#leases.attempts.attempt(entry.take)
+    return this.#run(entry.delivery, this.#count(entry), this.#limit)
   }
 
-  /** Renews the lease after a slow claim, or a suspension. */
-  async #beginOnceRenewed(entry: Entry, lease: StoreLease): Promise<Ended> {
-    const renewal = await lease.renew()
-    if (entry.phase !== 'held') return NOT_BEGUN
-    if (renewal !== 'lost') return lease.isPastHalf() ? NOT_BEGUN : this.#begin(entry)
-    this.#loseLease(entry)
-    return NOT_BEGUN
+  #count(entry: Entry): Attempt {
+    entry.attempts++
+    const attempt = createAttempt(entry.attempts)
+    entry.attempt = attempt
+    if (entry.reply !== undefined) replyEarly(entry, attempt)
+    return attempt
   }
 
   #applyGuarded(result: Ended, entry: Entry): void {
@@ -288,8 +290,8 @@ export class EventsInMemory {
       if (result.outcome === 'dead' && result.notified) this.#cut.delete(entry)
       return
     }
-    if (result.outcome === 'not_begun') {
-      this.#giveBack(entry)
+    if (typeof result === 'string') {
+      this.#applyUnended(result, entry)
       return
     }
     if (result.outcome === 'completed') {
@@ -309,9 +311,15 @@ export class EventsInMemory {
     }
   }
 
-  /** Returns an event that could not begin to its sender or, if already acknowledged, tries again soon. */
-  #giveBack(entry: Entry): void {
-    if (entry.reply === undefined) this.#scheduler.enqueueAfter(entry, NOT_BEGUN_MS)
+  /** Nobody else is known to have the event: it returns to its sender or, if already acknowledged, waits. */
+  #applyUnended(how: Unended, entry: Entry): void {
+    if (how === 'withdrawn') {
+      // It does not count, as in a drain. Its handlers have ended, or ignored their signal until their time limit.
+      entry.attempts--
+      entry.delivery = forLater(entry.delivery)
+    }
+    if (how === 'lost') this.#finish(entry)
+    else if (entry.reply === undefined) this.#scheduler.enqueueAfter(entry, NOT_BEGUN_MS)
     else {
       const cause = new Error('the lease on this event could not be renewed')
       entry.reply({ outcome: 'unavailable', code: 'store_unavailable', cause })
@@ -320,6 +328,7 @@ export class EventsInMemory {
   }
 
   #retry(entry: Entry, delayMs: number): void {
+    if (entry.take !== undefined) this.#leases?.attempts.hold(entry.take)
     // The drain began after the worker decided: the last attempt starts now.
     if (exceedsDeadline(delayMs, this.#limit.lastStartAt)) this.#scheduler.enqueue(entry)
     else this.#scheduler.enqueueAfter(entry, delayMs)
@@ -341,38 +350,19 @@ export class EventsInMemory {
     entry.phase = 'completing'
     this.#minutes.add('handled')
     if (this.#policy.acknowledge === 'after-processing') this.#deadLetters.remove(entry.key)
-    const remembered = this.#remember(entry)
-    if (remembered === true) this.#finish(entry)
-    else void this.#completeLater(entry, remembered)
-  }
-
-  #remember({ key, lease, delivery: { fingerprint, namespace } }: Entry): MaybePromise<boolean> {
-    const { retentionMs, replayableMs } = this.#policy
-    try {
-      if (lease !== undefined) return lease.complete({ retentionMs, namespace, replayableMs })
-      return this.#store.complete(key, '', { retentionMs, fingerprint, namespace, replayableMs })
-    } catch (error) {
-      return Promise.reject(error)
+    if (entry.take !== undefined) void this.#record(entry, entry.take)
+    else {
+      const { key, delivery } = entry
+      const { retentionMs, replayableMs } = this.#policy
+      const { fingerprint, namespace } = delivery
+      void this.#store.complete(key, '', { retentionMs, fingerprint, namespace, replayableMs })
+      this.#finish(entry)
     }
   }
 
-  /** Retries the completion: until the id is remembered, only the lease keeps a redelivery from running again. */
-  async #completeLater(entry: Entry, first: MaybePromise<boolean>): Promise<void> {
-    const { observe } = this.#policy
-    const event = eventRef(entry.delivery)
-    let remembered = first
-    for (let failures = 1; ; failures++) {
-      try {
-        if (!(await remembered)) observe({ kind: 'lease_lost', ...event })
-        break
-      } catch (error) {
-        if (!(await this.#recordRetries.next(failures, entry.lease?.remaining()))) {
-          observe({ kind: 'completion_lost', ...event, error })
-          break
-        }
-      }
-      remembered = this.#remember(entry)
-    }
+  /** Until the id is remembered, only the lease keeps a redelivery from running again. */
+  async #record(entry: Entry, take: EntryTake): Promise<void> {
+    await this.#leases?.attempts.record(take, COMPLETED)
     this.#finish(entry)
   }
 
@@ -387,11 +377,10 @@ export class EventsInMemory {
     this.#deadLetters.put(delivery, { attempts, error, failedAt: this.#policy.clock() }, this.#policy)
   }
 
-  /** Ends an entry that another process now owns: that process has acknowledged it, so nothing may run here any more. */
-  #loseLease(entry: Entry): void {
+  /** Ends a waiting entry that another process owns now: nothing may run here any more. */
+  #lose(entry: Entry): void {
     this.#policy.observe({ kind: 'lease_lost', ...eventRef(entry.delivery) })
-    entry.attempt?.abort(ABORT.leaseLost())
-    entry.reply?.({ outcome: 'in_flight', retryAfterMs: 1000 })
+    entry.reply?.(IN_FLIGHT)
     this.#finish(entry)
   }
 
@@ -423,7 +412,7 @@ export class EventsInMemory {
   /** Finishes an entry and releases its lease, so that a redelivery runs at once. Never rejects. */
   async #release(entry: Entry): Promise<void> {
     this.#finish(entry)
-    await entry.lease?.release()
+    await entry.take?.hold.release()
   }
 
   /** The last step of every entry. Harmless when repeated. */
@@ -434,7 +423,10 @@ export class EventsInMemory {
     this.#entries.delete(entry.key)
     this.#weight -= entry.weight
     this.#scheduler.remove(entry)
-    entry.lease?.end()
+    if (entry.take !== undefined) {
+      this.#leases?.attempts.drop(entry.take)
+      entry.take.hold.end()
+    }
     entry.onFinished?.()
     entry.delivery = NO_DELIVERY
     if (this.#entries.size === 0) this.#onIdle?.()
@@ -455,16 +447,24 @@ export class EventsInMemory {
   /** Runs waiting events while time is left, then returns or dead-letters the rest. */
   async drain(timeoutMs: number): Promise<DrainReport> {
     this.#isDraining = true
-    this.#recordRetries.drain(timeoutMs)
     // A failed event goes back to its sender with 'after-processing'; the sender then retries.
     if (this.#policy.acknowledge === 'immediately') this.#limit.lastStartAt = performance.now() + timeoutMs
     this.#endPauses()
     for (const entry of this.#entries.values())
       if (entry.retryTimer !== undefined) this.#scheduler.enqueue(entry)
-    await this.#idleWithin(timeoutMs)
+    const attempts = this.#leases?.attempts
+    if (attempts !== undefined) await attempts.drain(timeoutMs, () => this.#cutShort())
+    else {
+      await this.#idleWithin(timeoutMs)
+      await this.#cutShort()
+    }
+    return { lost: this.#lost.length + this.#cut.size }
+  }
+
+  /** Returns what is unfinished at the end of the drain to its sender or, if already acknowledged, dead-letters it. */
+  async #cutShort(): Promise<void> {
     // An attempt that ended at the deadline counts: its result is applied in this turn.
     if (this.#entries.size > 0) await new Promise<void>(resolve => platform.afterReplies(resolve))
-    this.#leases?.stop()
     // An event that is only being recorded as handled is neither lost nor released.
     const left = [...this.#entries.values()].filter(entry => entry.phase !== 'completing')
     const cut = left.filter(({ acknowledged }) => acknowledged)
@@ -474,8 +474,6 @@ export class EventsInMemory {
       this.#tellLoss(lost, lost.length, `The drain ended before these events were handled: ${namesOf(lost)}.`)
     this.stopWatchingExit()
     await Promise.all(left.map(entry => this.#withdraw(entry, ABORT.drained())))
-    await this.#idleWithin(LAST_RECORDS_MS)
-    return { lost: this.#lost.length + this.#cut.size }
   }
 
   async #idleWithin(ms: number): Promise<void> {
@@ -554,7 +552,7 @@ export class EventsInMemory {
 }
 
 function answerDuplicate(known: Entry, { fingerprint }: Delivery): AcceptResult {
-  if (!known.acknowledged) return CLAIM_UNDER_WAY
+  if (!known.acknowledged) return IN_FLIGHT
   return known.delivery.fingerprint === fingerprint ? ACCEPT_RESULTS.duplicate : ACCEPT_RESULTS.conflict
 }
 
@@ -564,9 +562,10 @@ function weigh({ weight, body }: Delivery, limit = Number.POSITIVE_INFINITY): nu
 }
 
 /** The sender does not wait for handlers that ignore their signal. Until they end, its retry gets 503. */
-function replyAtTimeLimit(entry: Entry, attempt: Attempt): void {
-  attempt.onAbort(() => {
-    if (isTimedOut(attempt)) entry.reply?.({ outcome: 'failed' })
+function replyEarly(entry: Entry, attempt: Attempt): void {
+  attempt.onAbort(({ code }) => {
+    if (code === 'handler_timeout') entry.reply?.({ outcome: 'failed' })
+    else if (code === 'lease_lost') entry.reply?.(IN_FLIGHT)
   })
 }
 
