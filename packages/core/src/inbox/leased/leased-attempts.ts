@@ -125,6 +125,8 @@ export class LeasedAttempts<T extends Take> {
     try {
       const working = this.#parts.work(take.delivery, take.attempt)
       const result = isPromise(working) ? await working : working
+      // Dropped meanwhile: its engine knows what the result still means.
+      if (take.standing === undefined) return result
       if (standing.state !== 'running') return standing.state === 'over' ? 'lost' : 'withdrawn'
       standing.state = 'recording'
       return result

@@ -287,7 +287,7 @@ export class EventsInMemory {
     entry.attempt = undefined
     // Lost to another process, or released by the drain: the result no longer counts, unless `onDeadLetter` took the event.
     if (entry.phase !== 'held') {
-      if (result.outcome === 'dead' && result.notified) this.#cut.delete(entry)
+      if (typeof result !== 'string' && result.outcome === 'dead' && result.notified) this.#cut.delete(entry)
       return
     }
     if (typeof result === 'string') {
