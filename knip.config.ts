@@ -101,7 +101,7 @@ const config: KnipConfig = {
         'inbox/vite-server.mjs',
         '{agents,postgres,runtimes,support,vectors,windows}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',
-        '{frameworks,site}/*.check.ts',
+        '{frameworks,hosts,site}/*.check.ts',
         'mutants/*.check.ts',
         // Imported by the folder.
         'mutants/{stores,inboxes,adapters}/*.ts',
@@ -114,6 +114,7 @@ const config: KnipConfig = {
         '**/*.{ts,mjs}',
         '!packaging/fixtures/**',
         '!databases/**',
+        '!hosts/loggers/**',
         '!frameworks/{cloudflare,nextjs,nextjs-dev,nitro,sveltekit,shutdown}/**',
       ],
       // Its packages are in a folder with its own lock file.

@@ -159,6 +159,15 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     env: { ACKHOOK_FRAMEWORKS: 'installed' },
     ...alone(5),
   }),
+  // Real hosts, each from its own generator or package and by its page, and real logger libraries.
+  project({
+    name: 'hosts',
+    include: ['test/hosts/*.check.ts'],
+    globalSetup: 'test/packaging/pack.ts',
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    ...alone(1),
+  }),
   // Database libraries, newest and oldest, from a folder with its own lock file.
   project({
     name: 'databases',

@@ -8,6 +8,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
     'isEvent',
     'memoryInbox',
     'memoryStore',
+    'messageFirst',
     'NonRetryableError',
     'RetryAfterError',
     'toFetchHandler',

@@ -17,6 +17,7 @@ it.each([
   'test/frameworks/cloudflare/',
   'test/frameworks/nitro/2/',
   'test/frameworks/nitro/3/',
+  'test/hosts/loggers/',
   'test/postgres/',
   'test/runtimes/',
 ])('%spackage-lock.json has integrity values but no addresses of packages', folder => {

@@ -25,7 +25,9 @@ export function reduceError(thrown: unknown, depth = 0): unknown {
       ...(isPlain(code) && { code }),
       ...(Array.isArray(errors) && !isDeep && { errors: errors.map(one => reduceError(one, depth + 1)) }),
     }
-    for (const [key, value] of Object.entries(kept))
+    // JSON has nothing of an error, and not every logger has a serializer for it.
+    const toJSON = () => ({ message, ...kept, ...(reduced.cause !== undefined && { cause: reduced.cause }) })
+    for (const [key, value] of Object.entries({ ...kept, toJSON }))
       Object.defineProperty(reduced, key, {
         value,
         enumerable: key === 'code',

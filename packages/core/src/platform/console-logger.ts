@@ -1,5 +1,5 @@
 import type { Logger } from '../observe/logger.ts'
-import { thrownText } from './thrown-text.ts'
+import { thrownText } from '../observe/thrown-text.ts'
 
 /** Fallback logger: warnings and errors on the console, in the form of Node's process warnings. */
 export const consoleLogger: Logger = {

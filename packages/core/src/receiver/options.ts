@@ -11,8 +11,9 @@ import { type RetryOptions, type RetryPolicy, resolveRetry } from '../inbox/retr
 import { oneOf, refuseNull, refuseUnknownNames, wholeNumber } from '../lib/check-option.ts'
 import { durationMs, formatMs } from '../lib/duration.ts'
 import { refuseGenerator } from '../lib/lazy-value.ts'
+import { toLogger } from '../observe/foreign-loggers.ts'
 import { guardLogger } from '../observe/guards.ts'
-import type { Logger } from '../observe/logger.ts'
+import type { AnyLogger, Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
 import { type Body, type BodyOptions, resolveBody } from './body-options.ts'
@@ -124,16 +125,17 @@ export interface ReceiverOptions<
   readonly observe?: Observer | undefined
   /**
    * Default: warnings and errors as process warnings, or on the console if process warnings are unavailable or off
-   * (`--no-warnings`). pino, `fastify.log` and `console` fit.
+   * (`--no-warnings`). pino, bunyan, `fastify.log` and `console` fit, and the loggers of winston, LogTape, Nest, Backstage,
+   * tslog and signale. Any other gets the fields first; if it takes the text first, pass `messageFirst(logger)`.
    */
-  readonly logger?: Logger | undefined
+  readonly logger?: AnyLogger | undefined
   /** Milliseconds since the epoch, for the tolerance check and for records. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
 }
 
 type Options<Context> = ReceiverOptions<EventSchemas, Context>
 /** Options used as given. */
-type Kept = 'inbox' | 'acknowledge' | 'capacity' | 'namespace' | 'logger' | 'clock'
+type Kept = 'inbox' | 'acknowledge' | 'capacity' | 'namespace' | 'clock'
 
 type Given<Some> = { readonly [Name in keyof Some]-?: NonNullable<Some[Name]> }
 
@@ -155,6 +157,7 @@ export interface ResolvedOptions<Context> extends Given<Pick<Options<Context>, K
   readonly keepsInvalid: boolean
   readonly expected: readonly Expected[]
   readonly observe: Observer | undefined
+  readonly logger: Logger
 }
 
 /** Names of all receiver options. */
@@ -253,7 +256,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     strict: strictOf(options.strict ?? false),
     expected: resolveExpectEvery(options.expectEvery),
     observe: functionOf('observe', options.observe),
-    logger: loggerOf(options.logger ?? platform.defaultLogger),
+    logger: guardLogger(toLogger(options.logger ?? platform.defaultLogger)),
     clock: functionOf('clock', options.clock) ?? Date.now,
   }
   const { concurrency, capacity, handlerTimeoutMs, retry } = resolved
@@ -356,15 +359,6 @@ function schemasOf(schemas: EventSchemas): EventSchemas {
 function strictOf(strict: boolean): boolean {
   if (typeof strict === 'boolean') return strict
   throw new ConfigurationError('strict', 'must be true or false')
-}
-
-function loggerOf(logger: Logger): Logger {
-  for (const level of ['info', 'warn', 'error'] as const) {
-    if (typeof logger[level] !== 'function') {
-      throw new ConfigurationError('logger', `must have '${level}', as pino, fastify.log and console do`)
-    }
-  }
-  return guardLogger(logger)
 }
 
 function functionOf<T>(option: string, value: T): T {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../observe/logger.ts'
+import { thrownText } from '../../observe/thrown-text.ts'
 import { consoleLogger } from '../console-logger.ts'
-import { thrownText } from '../thrown-text.ts'
 import { exits } from './on-exit.ts'
 
 /**
