@@ -1,11 +1,18 @@
 import type { EventSchemas, EventsOf, Receiver, ReceiverOptions, WebhookRequest } from '@ackhook/core'
 import { toNodeHandler } from '@ackhook/core/node'
 import { requireReceiver, toReceiver, wrongFramework } from '@ackhook/core/spi'
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import { withSharedClasses } from './with-shared-classes.ts'
 
-/** A request handler to mount and a receiver to register handlers on. */
-export type ExpressWebhooks<Events> = RequestHandler & Receiver<Events, Request>
+/** Events of a receiver without schemas. */
+type PublishedEvents = EventsOf<Record<never, never>, false>
+
+/**
+ * A request handler to mount and a receiver to register handlers on. Called from a handler of your own, its promise
+ * resolves when the reply is written or the connection is gone, and never rejects. It never calls `next`.
+ */
+export type ExpressWebhooks<Events = PublishedEvents> = Receiver<Events, Request> &
+  ((request: Request, response: Response, next?: NextFunction) => Promise<void>)
 
 /**
  * Webhooks for Express 4 and 5. Mount it before any body parser. The request is the context of `secret` and `namespace`.

@@ -22,8 +22,13 @@ import type { Context } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { type NodeRequest, nodeBody, nodeRequestOf, replyingEarly } from '#node-request'
 
+/** Events of a receiver without schemas. */
+type PublishedEvents = EventsOf<Record<never, never>, false>
+
 /** A handler to mount and a receiver to register handlers on. */
-export type HonoWebhooks<Events, C extends Context = Context> = ((c: C) => Promise<Response>) &
+export type HonoWebhooks<Events = PublishedEvents, C extends Context = Context> = ((
+  c: C,
+) => Promise<Response>) &
   Receiver<Events, C>
 
 /**

@@ -53,10 +53,17 @@ export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Sch
 /** Exists only in types: marks the events of a receiver with the option `strict`. */
 declare const STRICT: unique symbol
 
-/** Known events of a receiver, marked if it is strict, so that `on` takes no other types. */
+/**
+ * Known events of a receiver, marked if it is strict, so that `on` takes no other types. Schemas without names, as in
+ * `ReturnType<typeof createReceiver>`, count as none: else the data of every event would be unknown.
+ */
 export type EventsOf<Schemas extends EventSchemas, Strict extends boolean> = [Strict] extends [true]
-  ? KnownEvents<Schemas> & { readonly [STRICT]: true }
-  : KnownEvents<Schemas>
+  ? KnownEvents<NamedSchemas<Schemas>> & { readonly [STRICT]: true }
+  : KnownEvents<NamedSchemas<Schemas>>
+
+type NamedSchemas<Schemas extends EventSchemas> = string extends keyof Schemas
+  ? Record<never, never>
+  : Schemas
 
 /**
  * Data of each type that has a schema. Merged into {@link EventMap}, these types apply to every receiver in the
