@@ -98,20 +98,52 @@ it.each(['', '-5', '+5', '5e0', '0x5'])(
   },
 )
 
-it('cancels a stream that it gives up, once, and leaves no timer behind', async () => {
+it('cancels a stream that it gives up, once, when its sender has had time for the reply, and leaves no timer', async () => {
   vi.useFakeTimers()
   const cancel = vi.fn()
-  let taken = 0
-  await readRequestBody(post(endless(() => ++taken, cancel)), limits)
+  const large = new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(new Uint8Array(11)),
+    cancel,
+  })
+  expect(await readRequestBody(post(large), limits)).toMatchObject({ code: 'body_too_large' })
+  await vi.advanceTimersByTimeAsync(499)
+  expect(cancel).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
   expect(cancel).toHaveBeenCalledTimes(1)
   const reading = readRequestBody(post(stalled(cancel)), { ...limits, timeoutMs: 10_000 })
-  await vi.advanceTimersByTimeAsync(9999)
-  expect(cancel).toHaveBeenCalledTimes(1)
-  await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(10_000)
   expect(await reading).toMatchObject({ code: 'body_timeout', detail: 'not complete after 10000 ms' })
+  expect(cancel).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(500)
   expect(cancel).toHaveBeenCalledTimes(2)
   await readRequestBody(post(new Uint8Array(5)), limits)
   expect(vi.getTimerCount()).toBe(0)
+})
+
+it('reads on after a refusal only for a mebibyte, and until the body ends', async () => {
+  vi.useFakeTimers()
+  let pulled = 0
+  const flood = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulled += 65_536
+      controller.enqueue(new Uint8Array(65_536))
+    },
+  })
+  await readRequestBody(post(flood), limits)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(pulled).toBeLessThan(1_400_000)
+  await readRequestBody(post(stream(Array(6), Array(6), Array(6))), limits)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('refuses a request whose body the host withholds', async () => {
+  for (const headers of [declared, { 'transfer-encoding': 'chunked' }])
+    expect(await readRequestBody(post(undefined, headers), limits)).toMatchObject({
+      code: 'body_unavailable',
+      detail: expect.stringContaining('the host passed none on'),
+    })
+  expect(await readRequestBody(post(undefined, { 'content-length': '0' }), limits)).toHaveLength(0)
 })
 
 it('tolerates a stream that cannot be cancelled', async () => {

@@ -26,6 +26,13 @@ export type HeaderSource =
  */
 export type ReadBody = (limits: BodyLimits) => Uint8Array | Refusal | PromiseLike<Uint8Array | Refusal>
 
+/**
+ * Time and bytes for which the rest of a body is read on after a reply that came before its end. Closing at once, while
+ * the sender still writes, would lose the reply; reading to the end would let anyone upload forever.
+ */
+export const LINGER_MS = 500
+export const LINGER_BYTES = 1_048_576
+
 /** Size and time limits for reading a body. */
 export interface BodyLimits {
   /** Bytes actually read, whatever `Content-Length` says. */

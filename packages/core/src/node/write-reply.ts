@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
-import type { WebhookReply } from '../http/request.ts'
+import { LINGER_BYTES, LINGER_MS, type WebhookReply } from '../http/request.ts'
 
 /** HTTP/2 error code for a stream that ended without a fault. */
 const NO_ERROR = 0
-const LINGER_MS = 500
-const LINGER_BYTES = 1_048_576
 
 /**
  * Writes a reply unchanged. Resolves when the reply is written or the connection is gone, and never rejects: a
@@ -105,10 +103,7 @@ export function lingeringBody(
   })
 }
 
-/**
- * Reads on for a short time and a few bytes after a reply that came before the whole body, then closes. Closing at
- * once, while the sender still writes, would lose the reply; reading to the end would let anyone upload forever.
- */
+/** Reads on after a reply that came before the whole body, then closes. */
 function linger(request: IncomingMessage, end: () => void): void {
   let bytes = 0
   const timer = setTimeout(finish, LINGER_MS)
