@@ -6,6 +6,7 @@ import { durationMs } from '../lib/duration.ts'
 import { lazyKind, NOT_LAZY, refuseGenerator } from '../lib/lazy-value.ts'
 import type { Logger } from '../observe/logger.ts'
 import { isDevelopment } from '../platform/node/is-development.ts'
+import { warnOfEndingHost } from '../receiver/ending-host.ts'
 import { type InspectedReceiver, inspectReceiver } from '../receiver/inspect.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 import { type ClosableServer, ServerCloser } from './server-closer.ts'
@@ -179,6 +180,7 @@ class Shutdown {
       }
     }
 
+    warnOfEndingHost(this.#logger, timeoutMs)
     for (const receiver of this.#inspected) receiver.beginStop()
     this.#server?.endKeepAlive()
     if (signal !== 'SIGINT' && this.#server !== undefined && !this.#isDevelopment)

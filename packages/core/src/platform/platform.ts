@@ -34,12 +34,22 @@ export interface Platform {
   onExit(listener: () => void): () => void
   /** Returns the host's name, if the host is known to freeze or end a process after its reply. */
   freezingHost(): string | undefined
+  /** Returns the host that ends this process some time after its signal, if it is one that can be told. */
+  endingHost(): EndingHost | undefined
   /** Returns whether a developer or a test runner runs this process; `undefined` if this runtime does not tell. */
   isTrial(): boolean | undefined
   /** Returns host and process id, for display. Empty if there is neither. */
   processName(): string
   /** Default destination of warnings and errors. */
   readonly defaultLogger: Logger
+}
+
+/** A host that limits how long a process may take to stop. */
+export interface EndingHost {
+  /** Time from the signal to a kill, of which a process learns nothing. Absent if the process exits, and so can log it. */
+  readonly limitMs?: number
+  /** Sentence without a full stop: what ends the process, and the line that raises its limit. */
+  readonly fix: string
 }
 
 /** The one host that ends work after its reply even if the work was passed to `waitUntil`. */

@@ -1,9 +1,11 @@
+import { platform } from '#platform'
 import { hasCode } from '../errors/errors.ts'
 import type { Delivery } from '../inbox/delivery.ts'
 import type { DrainReport, InboxStats } from '../inbox/inbox.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Observers } from '../observe/observers.ts'
+import { warnOfEndingHost } from './ending-host.ts'
 import type { ResolvedOptions } from './options.ts'
 
 /** Interval between queries of an inbox, in milliseconds. An inbox in this process replies synchronously. */
@@ -82,7 +84,9 @@ export class QueueLog {
     const begins = stats && `: ${stats.pending} events wait and ${stats.active} run`
     const message = `The drain begins${begins ?? ''}. It takes ${timeoutMs / 1000} s at most.`
     logger.info({ code: 'drain_begins', ...stats }, message)
-    const { lost } = await close()
+    if (stats === undefined || stats.pending + stats.active > 0) warnOfEndingHost(logger, timeoutMs)
+    const ended = platform.onExit(() => this.#reportCut(startedAt, timeoutMs))
+    const { lost } = await close().finally(ended)
     leave()
     const { completed: handled = 0, dead_lettered: dead = 0, attempt_withdrawn: attempts = 0 } = counts
     // A memory inbox counts acknowledged events whose attempts were cut short among those that are lost.
@@ -96,6 +100,14 @@ export class QueueLog {
       logger.warn(fields, `${over} The time was over before ${cut} of them had ended: ${ADVICE_CUT}`)
     else logger.info(fields, over)
     return { lost, ...(cut > 0 && { cut }) }
+  }
+
+  /** Reports an exit in the middle of a drain, which something other than the receiver has decided. */
+  #reportCut(startedAt: number, timeoutMs: number): void {
+    const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+    const cause = platform.endingHost()?.fix ?? UNKNOWN_CAUSE
+    const message = `The process exits ${seconds} s after its drain began, which may take ${timeoutMs / 1000} s: handlers are cut short. ${cause}.`
+    this.#parts.logger.error({ code: 'drain_cut', seconds, timeoutMs }, message)
   }
 
   /** Queries the inbox. `undefined` if it does not respond in time. Never rejects. */
@@ -129,4 +141,6 @@ function nameOf({ namespace, id }: Pick<Delivery, 'namespace' | 'id'>): string {
 }
 
 const ADVICE_CUT = 'they run again. Give close() a longer timeout, or let handlers heed their signal.'
+const UNKNOWN_CAUSE =
+  'Something calls process.exit() meanwhile, as a rule a signal handler of the host or of the app: let it wait for close(), or raise its limit above the time of the drain'
 const ADVICE = 'give close() a longer timeout, save them in onDeadLetter, or use a durable inbox.'

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 // Imported, because a test may have faked the global one.
 import { setImmediate } from 'node:timers'
 import { isOnWorkers, type Platform, WORKERS } from '../platform.ts'
+import { endingHost } from './ending-host.ts'
 import { freezingHost } from './freezing-host.ts'
 import { hmac } from './hmac.ts'
 import { isDevelopment, isTest } from './is-development.ts'
@@ -52,6 +53,7 @@ export const platform: Platform = {
   },
   onExit,
   freezingHost,
+  endingHost,
   // Bun and Deno have these variables too, but not Node's watcher, nor its terminal everywhere.
   isTrial: () =>
     'bun' in process.versions || 'deno' in process.versions ? undefined : isDevelopment() || isTest(),

@@ -25,6 +25,7 @@ export const platform: Platform = {
       work(...args),
   onExit: () => () => {},
   freezingHost: () => (isOnWorkers() ? WORKERS : 'EdgeRuntime' in globalThis ? 'Vercel' : undefined),
+  endingHost: () => undefined,
   isTrial: () => undefined,
   processName: () => '',
   // A microtask runs even if its request ends; a timer may not. Called as a plain function: Workers refuse any other
