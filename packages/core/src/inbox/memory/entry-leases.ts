@@ -1,12 +1,9 @@
 import { createTokens } from '../../lib/tokens.ts'
-import type { Attempt } from '../attempt.ts'
-import type { Delivery } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
-import type { LeaseTime } from '../lease-time.ts'
 import { LeasedAttempts } from '../leased/leased-attempts.ts'
-import type { Held, LeaseEngine, Standing, Take } from '../leased/take.ts'
+import type { Held, LeaseEngine } from '../leased/take.ts'
 import { StoreLease } from '../store-lease.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, EntryTake } from './entry.ts'
 import type { GuardedStore } from './guarded-store.ts'
 
 export interface EntryLeasesParts {
@@ -18,30 +15,6 @@ export interface EntryLeasesParts {
   readonly onBegin: (entry: Entry) => void
   /** Called for an entry that another process owns now. */
   readonly onLost: (entry: Entry) => void
-}
-
-/** An entry under its lease in the user's store. */
-export class EntryTake implements Take {
-  readonly entry: Entry
-  readonly hold: StoreLease
-  standing: Standing | undefined = undefined
-
-  constructor(entry: Entry, hold: StoreLease) {
-    this.entry = entry
-    this.hold = hold
-  }
-
-  get delivery(): Delivery {
-    return this.entry.delivery
-  }
-
-  get attempt(): Attempt {
-    return this.entry.attempt!
-  }
-
-  get lease(): LeaseTime {
-    return this.hold.time
-  }
 }
 
 /** The leases of the entries: what the engine of attempts needs to know of a store. */

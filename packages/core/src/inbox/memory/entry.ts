@@ -3,8 +3,10 @@ import type { AcceptResult } from '../accept-result.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
+import type { LeaseTime } from '../lease-time.ts'
 import type { Unended } from '../leased/leased-attempts.ts'
-import type { EntryTake } from './entry-leases.ts'
+import type { Standing, Take } from '../leased/take.ts'
+import type { StoreLease } from '../store-lease.ts'
 
 /** One event in this process, from its claim until it is finished. */
 export class Entry {
@@ -86,4 +88,28 @@ export function runGuarded(
 
 function afterFault(error: unknown): Ended {
   return { outcome: 'retry', delayMs: FAULT_DELAY_MS, error }
+}
+
+/** An entry under its lease in the user's store. */
+export class EntryTake implements Take {
+  readonly entry: Entry
+  readonly hold: StoreLease
+  standing: Standing | undefined = undefined
+
+  constructor(entry: Entry, hold: StoreLease) {
+    this.entry = entry
+    this.hold = hold
+  }
+
+  get delivery(): Delivery {
+    return this.entry.delivery
+  }
+
+  get attempt(): Attempt {
+    return this.entry.attempt!
+  }
+
+  get lease(): LeaseTime {
+    return this.hold.time
+  }
 }
