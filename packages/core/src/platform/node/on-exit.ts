@@ -6,7 +6,8 @@ let isExiting = false
  */
 export function onExit(listener: () => void): () => void {
   // One listener for all: Node warns when an event has more than ten.
-  if (listeners.size === 0) process.on('exit', callAll)
+  // In front of pino's listener, which ends its stream: after that, pino writes a single line and drops the others.
+  if (listeners.size === 0) process.prependListener('exit', callAll)
   listeners.add(listener)
   return () => {
     listeners.delete(listener)
