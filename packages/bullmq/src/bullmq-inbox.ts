@@ -37,7 +37,7 @@ import { Stats } from './operating/stats.ts'
 import { type BullmqInboxOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { MinuteCounter } from './processing/minute-counter.ts'
 import { OutageLog } from './processing/outage-log.ts'
-import { WorkShare } from './processing/work-share.ts'
+import { QueueConsumer } from './processing/queue-consumer.ts'
 import { Pruner } from './retention/pruner.ts'
 
 /** 10 s, 50 s, 4 min, 21 min, 1.7 h, 9 h and 12 h apart, each less a random part: 11 to 23 h in all. */
@@ -118,7 +118,7 @@ class BullmqInbox implements EngineSource {
   #started: Engine | undefined
   /** Counts of `#engine`. */
   #stats: Stats | undefined
-  #worker: WorkShare | undefined
+  #worker: QueueConsumer | undefined
   #acceptor: Acceptor | undefined
   #pruner: Pruner | undefined
   #minutes: MinuteCounter | undefined
@@ -260,7 +260,7 @@ class BullmqInbox implements EngineSource {
     const onError = (error: Error) => pruner.relieve(error)
     const { limits, limiter } = this.#options
     if (policy.concurrency > 0)
-      this.#worker ??= new WorkShare(engine, work, policy, { limits, limiter, minutes, onError })
+      this.#worker ??= new QueueConsumer(engine, work, policy, { limits, limiter, minutes, onError })
     await Promise.all([this.#worker?.ready(), counted])
   }
 

@@ -1,16 +1,12 @@
 import { bullmqInbox } from '@ackhook/bullmq'
 import type { Duration, Inbox } from '@ackhook/core'
-import { type AttemptResult, createAttempt, momentNow, type ProcessEvent } from '@ackhook/core/spi'
-import { ErrorCode } from 'bullmq'
+import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
-import type { Relocked } from '../src/engine/engine.ts'
-import type { EventJob } from '../src/engine/event-job.ts'
-import { TakenJob } from '../src/processing/taken-job.ts'
 import { migrate, postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
@@ -198,79 +194,4 @@ describe.each([
   test('runs again if another worker has taken it and died', async () => {
     expect(await endLate(COMPLETED, { others: 1 })).toEqual({ runs: [1, 1], lost: ['lease_lost'], dead: 0 })
   })
-})
-
-/** A take whose completion fails with these errors in turn, and the reported events. */
-function jobThat(answers: readonly Error[], ...found: Relocked[]) {
-  let tries = 0
-  const next: boolean[] = []
-  const job = {
-    ...{ id: 'e-k', attemptsMade: 0, stalledCounter: 0, data: {} },
-    moveToCompleted: async (_result: unknown, _token: string, fetchNext: boolean) => {
-      next.push(fetchNext)
-      throw answers[tries++]
-    },
-    ...{ moveToFailed: async () => {}, moveToDelayed: async () => {}, moveToWait: async () => {} },
-  } as unknown as EventJob
-  const events = {
-    ...{
-      onLeaseLost: vi.fn(),
-      onError: vi.fn(),
-      recordBegin: async () => true,
-      release: vi.fn(async () => {}),
-    },
-    ...{ onEndLost: vi.fn(), onLeft: vi.fn() },
-  }
-  const over = { is: false }
-  const relock = async () => found.shift() ?? 'recorded'
-  const take = new TakenJob(job, 'token', momentNow(), {
-    ...events,
-    relock,
-    leaseMs: 30_000,
-    isOver: () => over.is,
-  })
-  const delivery = aDelivery()
-  take.begin({ delivery, attempt: createAttempt(1), result: Promise.resolve(COMPLETED) })
-  take.end(COMPLETED)
-  return { complete: () => job.moveToCompleted(undefined, 'token', true), take, delivery, events, over, next }
-}
-
-const cut = new Error('read ECONNRESET')
-const gone = Object.assign(new Error('Missing lock'), { code: ErrorCode.JobLockNotExist })
-
-test('a recorded completion whose reply was lost is neither an error nor a lost lease', async () => {
-  const { complete, take, events, next } = jobThat([cut, gone])
-  expect(await complete()).toBeUndefined()
-  expect(take.state).toBe('recorded')
-  expect(events.onError.mock.calls).toEqual([[cut]])
-  expect(events.onLeaseLost).not.toHaveBeenCalled()
-  expect(events.release).toHaveBeenCalledTimes(1)
-  expect(next).toEqual([true, false])
-})
-
-test.each([
-  ['at first', [gone]],
-  ['when repeated', [cut, gone]],
-])('a completion refused %s because another attempt has begun is a lost lease', async (_, answers) => {
-  const { complete, take, events } = jobThat(answers, 'taken')
-  await expect(complete()).rejects.toBe(gone)
-  expect(take.state).toBe('lost')
-  expect(events.onLeaseLost).toHaveBeenCalledTimes(1)
-})
-
-test('a completion recorded under a second lock, with a lost reply, is not a lost lease either', async () => {
-  const { complete, events } = jobThat([gone, cut, gone], 'relocked', 'recorded')
-  expect(await complete()).toBeUndefined()
-  expect(events.onLeaseLost).not.toHaveBeenCalled()
-  expect(events.release).toHaveBeenCalledTimes(1)
-})
-
-test('a completion that could not be recorded before the drain ended is reported as lost', async () => {
-  const { complete, delivery, events, over } = jobThat([cut, cut])
-  events.onError.mockImplementation(() => {
-    over.is = true
-  })
-  await expect(complete()).rejects.toBe(cut)
-  expect(events.onEndLost.mock.calls).toEqual([['completion_lost', delivery, cut]])
-  expect(events.onLeft).toHaveBeenCalledTimes(1)
 })

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '@ackhook/core'
 import { type Moment, momentNow } from '@ackhook/core/spi'
 import type { IQueueBackend, PostgresConnection, PostgresQueueBackend } from 'bullmq'
-import type { EventJob } from './event-job.ts'
 
 /**
  * What this package changes in BullMQ. The calls of a backend are published: their types are BullMQ's own. What BullMQ
@@ -21,17 +20,14 @@ const REDIS: Members = { execCommand: 3 }
 /** BullMQ's script that ends a job, its arguments, and where they begin behind its keys. */
 const FINISH = { command: 'moveToFinished', keys: 14, values: 9 }
 
-/** Where the arguments of a script have the time of a failure, and whether it fetches the next job; `undefined` if it records none. */
-export function failureOf(
-  command: string,
-  args: readonly unknown[],
-): { readonly timeAt: number; readonly fetchNextAt: number } | undefined {
+/** Where the arguments of a script have the time of a failure. `undefined` if it records none. */
+export function failureTimeAt(command: string, args: readonly unknown[]): number | undefined {
   if (command !== FINISH.command) return undefined
   const target = args[FINISH.keys + 4]
   const isKnown =
     args.length === FINISH.keys + FINISH.values && (target === 'failed' || target === 'completed')
   if (!isKnown) throw changed('the backend for Redis', FINISH.command)
-  return target === 'failed' ? { timeAt: FINISH.keys + 1, fetchNextAt: FINISH.keys + 5 } : undefined
+  return target === 'failed' ? FINISH.keys + 1 : undefined
 }
 
 export interface PostgresBackend extends Pick<PostgresQueueBackend, 'waitForJob'> {
@@ -58,13 +54,6 @@ export interface ListenClient {
   release(failure?: unknown): void
   readonly connection?: { readonly stream?: { destroy(): unknown } }
 }
-
-/** A worker's loop, which sleeps until one of its jobs ends. */
-export interface JobLoop {
-  numTotal(): number
-  add(job: Promise<void>): void
-}
-const LOOP: Members = { numTotal: 0, add: 1 }
 
 /** Returns the backend of BullMQ on Redis. Throws {@link ConfigurationError} if this BullMQ has another one. */
 export function redisBackend(backend: object): RedisBackend {
@@ -127,81 +116,37 @@ function ignoringErrors(client: ListenClient): ListenClient['release'] {
   }
 }
 
-/** Checks that the loop of this worker can be woken. */
-export function checkLoop(worker: object): void {
-  if (!('mainLoopQueue' in worker)) throw changed('Worker', 'mainLoopQueue')
+/** What a worker's requests for a job tell, one after the other. */
+export interface TakeRequests {
+  /** Whether none is sent any more: the worker finds no job. */
+  isStopped: boolean
+  /** When the last one was sent. `undefined` since the worker was asked for another job. */
+  sentAt: Moment | undefined
+  /** Time for which the server hands out no job, by its last reply. */
+  limitedMs: number
 }
+/** Takes the next job. Both backends reply with its fields, its id, the time left of a rate limit, and when to ask again. */
+const TAKING: Members = { moveToActive: 2 }
 
-/** Wakes a worker's loop, which would sleep until one of its own jobs ends. BullMQ's `resume` wakes it the same way. */
-export function wakeLoop(worker: object, ifItHas: number): void {
-  const { mainLoopQueue: loop } = worker as { readonly mainLoopQueue: JobLoop | null }
-  if (loop === null) return
-  checkMembers("Worker's loop", loop, LOOP)
-  if (loop.numTotal() >= ifItHas) loop.add(Promise.resolve())
+/**
+ * Watches the requests for a job that a worker sends. The worker does not hear of a rate limit: it would wait for its end by
+ * the wall clock, which may be set back meanwhile.
+ */
+export function watchTakes(backend: Pick<IQueueBackend, 'moveToActive'>, requests: TakeRequests): void {
+  checkMembers('the backend', backend, TAKING)
+  const moveToActive = backend.moveToActive.bind(backend)
+  backend.moveToActive = async (token, name) => {
+    if (requests.isStopped) return []
+    requests.sentAt = momentNow()
+    const [data, id, limitedMs = 0, askAt] = await moveToActive(token, name)
+    requests.limitedMs = limitedMs
+    return [data, id, 0, askAt]
+  }
 }
 
 /** Sets the longest time in seconds for which a worker waits for a delayed job. Both backends have a getter for it. */
 export function limitBlocking(backend: Pick<IQueueBackend, 'maximumBlockTimeout'>, seconds: number): void {
   Object.defineProperty(backend, 'maximumBlockTimeout', { get: () => seconds })
-}
-
-/** A backend's calls that may take a job. */
-type Take = 'moveToActive' | 'moveToCompleted' | 'moveToFailed' | 'moveToDelayed'
-
-/** The worker's token among their arguments. */
-const TOKEN_OF: {
-  readonly [Name in Take]: (...args: Parameters<IQueueBackend[Name]>) => string | undefined
-} = {
-  moveToActive: token => token,
-  moveToCompleted: (_job, _value, _remove, token) => token,
-  moveToFailed: (_job, _reason, _remove, token) => token,
-  moveToDelayed: (_jobId, _at, _delay, token) => token,
-}
-
-interface TakingWorker {
-  on(event: 'active', listener: (job: EventJob) => void): unknown
-}
-
-/** A take of unknown age is renewed before anything begins. */
-const LONG_AGO: Moment = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
-
-/** Listener of {@link reportTakes}. */
-export type OnTake = (job: EventJob, sentAt: Moment) => void
-
-/**
- * Reports each job that the worker takes, when the server's reply is read, and when the request that took it was sent.
- * BullMQ's own event for it has no such time.
- */
-export function reportTakes(worker: TakingWorker, backend: Pick<IQueueBackend, Take>, onTake: OnTake): void {
-  const sentAt = new Map<string, Moment>()
-  for (const [name, tokenOf] of Object.entries(TOKEN_OF)) {
-    const calls = backend as unknown as Record<string, (...args: never[]) => Promise<unknown>>
-    const call = calls[name]!.bind(backend)
-    calls[name] = async (...args) => {
-      const token = String((tokenOf as (...args: never[]) => string | undefined)(...args))
-      sentAt.set(token, momentNow())
-      let hasTaken = false
-      try {
-        const reply = await call(...args)
-        hasTaken = hasJob(reply)
-        return reply
-      } finally {
-        if (!hasTaken) sentAt.delete(token)
-      }
-    }
-  }
-  worker.on('active', job => {
-    const token = String(job.token)
-    const sent = sentAt.get(token) ?? LONG_AGO
-    sentAt.delete(token)
-    onTake(job, sent)
-  })
-}
-
-/** A reply is the next job and its id, or has them as its result. */
-function hasJob(reply: unknown): boolean {
-  const next: unknown = Array.isArray(reply) ? reply : Object(reply).result
-  return Array.isArray(next) && Boolean(next[0])
 }
 
 function checkMembers(owner: string, object: object, members: Members): void {

@@ -1,11 +1,12 @@
 import type { InboxStats } from '@ackhook/core'
 import type { ProcessingPolicy, StoreNotice } from '@ackhook/core/spi'
-import type { Processor, Telemetry, WorkerOptions } from 'bullmq'
-import type { OnTake } from './bullmq-internals.ts'
+import type { Telemetry, WorkerOptions } from 'bullmq'
 import type { EventBoard } from './event-board.ts'
-import type { EventJob, JobData, NewJob, Remembered } from './event-job.ts'
+import type { EventJob, NewJob, Remembered } from './event-job.ts'
+import type { Fetching } from './fetching.ts'
 import type { FoundJob, JobQuery, ListedJob } from './job-list.ts'
 import type { LeaseLimits } from './lease-limits.ts'
+import type { LockToken } from './lock-token.ts'
 import type { QueuePause } from './queue-pause.ts'
 
 /**
@@ -14,13 +15,9 @@ import type { QueuePause } from './queue-pause.ts'
  */
 export type Relocked = 'relocked' | 'recorded' | 'taken' | 'own' | 'gone'
 
-export interface WorkerSettings
-  extends Pick<WorkerOptions, 'maxStalledCount' | 'runRetryDelay' | 'settings' | 'limiter'> {
+export interface WorkerSettings extends Pick<WorkerOptions, 'maxStalledCount' | 'settings' | 'limiter'> {
   readonly limits: LeaseLimits
-  /** Called when the worker has taken a job, before it runs the job. */
-  readonly onTake: OnTake
 }
-export type JobProcessor = Processor<JobData, unknown, string>
 
 /** Settings of both engines, apart from their connection. */
 export interface EngineSettings {
@@ -34,28 +31,26 @@ export interface EngineSettings {
 }
 
 /** The part of BullMQ's worker that this package uses, whatever its backend. */
-export interface QueueWorker {
-  /** Sets how many jobs run at a time from now on. */
-  setConcurrency(concurrency: number): void
+export interface QueueWorker extends Fetching {
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'completed', listener: () => void): unknown
-  on(event: 'failed', listener: (job: { readonly finishedOn?: number } | undefined) => void): unknown
+  emit(event: 'error', error: Error): unknown
   waitUntilReady(): Promise<unknown>
+  startStalledCheckTimer(): Promise<void>
   close(): Promise<void>
   disconnect(): Promise<void>
   /** Resolves to the ids of the jobs that are no longer locked with their token. Rejects if the server is unreachable. */
-  extendJobLocks(jobIds: string[], tokens: string[], lockMs: number): Promise<string[]>
+  extendJobLocks(jobIds: string[], tokens: LockToken[], lockMs: number): Promise<string[]>
   /** Locks the job again for the attempt that had it, even if its lock has expired and the job waits. */
-  relock(job: EventJob, token: string, lockMs: number): Promise<Relocked>
+  relock(job: EventJob, token: LockToken, lockMs: number): Promise<Relocked>
   /**
    * Stores the progress of a job that is locked with this token, and renews the lock. Resolves to `false` if the lock is
    * gone.
    */
-  recordBegin(jobId: string, token: string, progress: string, lockMs: number): Promise<boolean>
+  recordBegin(jobId: string, token: LockToken, progress: string, lockMs: number): Promise<boolean>
   /** Ends a series of crashes: sets BullMQ's stall count of the job to 0, whatever its state, with our record. */
   resetCrashCount(jobId: string): Promise<unknown>
   /** Returns the job locked with this token, if there is one, to the waiting jobs: it has not begun. */
-  release(token: string): Promise<unknown>
+  release(token: LockToken): Promise<unknown>
 }
 
 /** Job that already has a redelivery's id, or the part of that job that is still remembered. */
@@ -182,7 +177,7 @@ export interface Engine {
   paused(): Promise<QueuePause | undefined>
   /** Resolves to notices about the server's settings, for an operator. */
   notices(): Promise<readonly StoreNotice[]>
-  newWorker(run: JobProcessor, settings: WorkerSettings): QueueWorker
+  newWorker(settings: WorkerSettings): QueueWorker
   /** Waits for calls that are pending on the server. */
   close(): Promise<unknown>
   /** Ends the remaining connections, with or without the server's help. */

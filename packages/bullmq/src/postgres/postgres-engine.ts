@@ -7,13 +7,12 @@ import {
   type QueueOptions,
   withBackend,
 } from 'bullmq'
-import { limitBlocking, postgresBackend, reportTakes } from '../engine/bullmq-internals.ts'
+import { limitBlocking, postgresBackend } from '../engine/bullmq-internals.ts'
 import { clockNotice } from '../engine/clock-notice.ts'
 import {
   type Bite,
   type Engine,
   type EngineSettings,
-  type JobProcessor,
   type KnownJob,
   MAX_AGE_MS,
   type PreparePolicy,
@@ -25,8 +24,10 @@ import {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
+import { fetching } from '../engine/fetching.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { workerOptionsOf } from '../engine/lease-limits.ts'
+import type { LockToken } from '../engine/lock-token.ts'
 import { PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
 import { leaveConnections, retryDeadlocks, retryingDeadlocks, useServerClock } from './backend-patches.ts'
@@ -364,7 +365,7 @@ class PostgresEngine implements Engine {
     return false
   }
 
-  newWorker(run: JobProcessor, { limits, onTake, ...settings }: WorkerSettings): QueueWorker {
+  newWorker({ limits, ...settings }: WorkerSettings): QueueWorker {
     // The queue's pool: BullMQ would open a second one of the same size.
     const options = {
       ...settings,
@@ -372,7 +373,7 @@ class PostgresEngine implements Engine {
       ...this.#shared,
       connection: this.#pool,
     }
-    const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, run, options))
+    const worker = this.#listeners.track(() => new Worker<JobData, unknown, string>(this.name, null, options))
     const backend = worker.getBackend()
     // Until BullMQ looks up a pool's schema, it assumes its default one.
     Object.assign(backend.connection, { schema: this.#queue.getBackend().connection.schema })
@@ -384,32 +385,28 @@ class PostgresEngine implements Engine {
     useTypes(internals, this.#pool, limits.silenceMs)
     retryDeadlocks(internals)
     watchListener(internals, limits.silenceMs)
-    reportTakes(worker, backend, onTake)
     backend.moveStalledJobsToWait = async () => {
       const { rows } = await this.#queries.query(RECLAIM, [this.name])
       return rows.map(row => String(row['id']))
     }
-    return Object.assign(worker, {
-      extendJobLocks: async (jobIds: string[], tokens: string[], ms: number) => {
+    return Object.assign(worker, fetching(worker, backend), {
+      extendJobLocks: async (jobIds: string[], tokens: LockToken[], ms: number) => {
         const { rows } = await this.#queries.query(EXTEND_LOCKS, [this.name, jobIds, tokens, Math.ceil(ms)])
         return rows.map(row => String(row['id']))
       },
-      setConcurrency: (concurrency: number) => {
-        worker.concurrency = concurrency
-      },
-      relock: async (job: EventJob, token: string, lockMs: number) => {
+      relock: async (job: EventJob, token: LockToken, lockMs: number) => {
         const { id, attemptsStarted, processedOn, attemptsMade, stalledCounter } = job
         const lock = [this.name, id, token, Math.ceil(lockMs)]
         const values = [...lock, attemptsStarted, processedOn, attemptsMade, stalledCounter]
         const { rows } = await this.#queries.query<{ readonly relocked: Relocked }>(RELOCK, values)
         return rows[0]!.relocked
       },
-      recordBegin: async (jobId: string, token: string, progress: string, lockMs: number) => {
+      recordBegin: async (jobId: string, token: LockToken, progress: string, lockMs: number) => {
         const values = [this.name, jobId, token, progress, Math.ceil(lockMs)]
         return (await this.#queries.query(RECORD_BEGIN, values)).rows.length > 0
       },
       resetCrashCount: (jobId: string) => this.#queries.query(RESET_CRASH_COUNT, [this.name, jobId]),
-      release: (token: string) => this.#queries.query(GIVE_BACK, [this.name, token]),
+      release: (token: LockToken) => this.#queries.query(GIVE_BACK, [this.name, token]),
     })
   }
 

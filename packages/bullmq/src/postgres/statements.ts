@@ -1,3 +1,4 @@
+import { OWNER_LENGTH } from '../engine/lock-token.ts'
 import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
 /** Adds the jobs whose ids are new, and returns the state of each id afterwards. $1 queue, $2 jobs as JSON. */
@@ -278,7 +279,7 @@ WHERE NOT EXISTS (SELECT FROM job WHERE queue = $1 AND id = given.id AND lock_to
 export const RELOCK: string = `
 WITH found AS (
   SELECT attempts_started = $5 AND processed_at_ms = $6 AND coalesce(lock_token, $3) = $3 AS own,
-    lock_token <> $3 AND left(lock_token, 36) = left($3, 36) AS again,
+    lock_token <> $3 AND left(lock_token, ${OWNER_LENGTH}) = left($3, ${OWNER_LENGTH}) AS again,
     state IN ('waiting', 'active') AND attempts_made <= $7 AS open
   FROM job WHERE queue = $1 AND id = $2 FOR UPDATE
 ), relocked AS (

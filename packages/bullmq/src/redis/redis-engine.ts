@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describeError, type StoreNotice } from '@ackhook/core/spi'
 import { Queue, type QueueOptions, type RedisConnectionClient, type RedisOptions, Worker } from 'bullmq'
-import { checkLoop, limitBlocking, redisBackend, reportTakes, wakeLoop } from '../engine/bullmq-internals.ts'
+import { limitBlocking, redisBackend } from '../engine/bullmq-internals.ts'
 import type {
   Bite,
   Engine,
   EngineSettings,
-  JobProcessor,
   KnownJob,
   QueueCounts,
   QueueWorker,
@@ -16,8 +15,10 @@ import type {
 } from '../engine/engine.ts'
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
+import { fetching } from '../engine/fetching.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
+import type { LockToken } from '../engine/lock-token.ts'
 import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause.ts'
 import { firstCause } from '../engine/reaching.ts'
 import { ConnectionReason } from './connection-reason.ts'
@@ -288,27 +289,25 @@ class RedisEngine implements Engine {
     return /(?:^|[: -])OOM command not allowed/.test(describeError(error))
   }
 
-  newWorker(run: JobProcessor, { limits, onTake, ...settings }: WorkerSettings): QueueWorker {
+  newWorker({ limits, ...settings }: WorkerSettings): QueueWorker {
     const connection = this.#connect(forWork(limits))
     this.#toDisconnect.push(connection)
     const blocking = trackDuplicates(connection, limits)
     const options = { ...settings, ...workerOptionsOf(limits), ...this.#shared, connection }
-    const worker = new Worker(this.name, run, options)
+    const worker = new Worker<JobData, unknown, string>(this.name, null, options)
     const backend = worker.getBackend()
-    checkLoop(worker)
     limitBlocking(backend, limits.blockMs / 1000)
     parsableJobs(redisBackend(backend))
     stampFailures(redisBackend(backend), async () =>
       Number(await connection['eval'](READ_CLOCK, 1, this.#key('meta'))),
     )
-    reportTakes(worker, backend, onTake)
     const close = worker.close.bind(worker)
     worker.on('error', error => {
       if (!this.isFull(error)) return
       const keys = [this.#key('wait'), this.#key('delayed')]
       connection['eval'](MAKE_NEXT_DUE, 2, ...keys, Date.now()).catch(() => {})
     })
-    return Object.assign(worker, {
+    return Object.assign(worker, fetching(worker, backend), {
       // BullMQ's close would wait for the blocking connection while Redis is unreachable.
       close: () => {
         for (const one of blocking) {
@@ -318,24 +317,23 @@ class RedisEngine implements Engine {
         }
         return close()
       },
-      setConcurrency: (concurrency: number) => setConcurrency(worker, concurrency),
-      extendJobLocks: async (jobIds: string[], tokens: string[], lockMs: number) => {
+      extendJobLocks: async (jobIds: string[], tokens: LockToken[], lockMs: number) => {
         const pairs = jobIds.flatMap((id, i) => [id, tokens[i]!])
         const args = [this.#key('stalled'), this.#key(''), lockMs, ...pairs]
         return (await connection['eval'](EXTEND_LOCKS, 1, ...args)) as string[]
       },
-      relock: async (job: EventJob, token: string, lockMs: number) => {
+      relock: async (job: EventJob, token: LockToken, lockMs: number) => {
         const { attemptsStarted, processedOn = '', attemptsMade, stalledCounter } = job
         const keys = [job.id!, `${job.id!}:lock`, 'active', 'wait'].map(name => this.#key(name))
         const args = [job.id!, token, lockMs, attemptsStarted, processedOn, attemptsMade, stalledCounter]
         return (await connection['eval'](RELOCK, keys.length, ...keys, ...args)) as Relocked
       },
-      recordBegin: async (jobId: string, token: string, progress: string, lockMs: number) => {
+      recordBegin: async (jobId: string, token: LockToken, progress: string, lockMs: number) => {
         const keys = [jobId, `${jobId}:lock`].map(name => this.#key(name))
         return Number(await connection['eval'](RECORD_BEGIN, 2, ...keys, token, progress, lockMs)) === 1
       },
       resetCrashCount: async (jobId: string) => connection['eval'](RESET_CRASH_COUNT, 1, this.#key(jobId)),
-      release: async (token: string) => {
+      release: async (token: LockToken) => {
         const jobId = await connection['eval'](LOCKED_WITH, 1, this.#key('active'), this.#key(''), token)
         const job = jobId === null ? undefined : await this.#queue.getJob(String(jobId))
         await job?.moveToWait(token)
@@ -411,13 +409,6 @@ async function changedOf(
 ): Promise<readonly string[]> {
   const changed = await Promise.all(jobIds.map(change))
   return jobIds.filter((_, i) => changed[i])
-}
-
-/** Sets the concurrency, and wakes BullMQ's loop if it runs as many jobs as it could before. */
-function setConcurrency(worker: Worker, concurrency: number): void {
-  const before = worker.concurrency
-  worker.concurrency = concurrency
-  if (before < concurrency) wakeLoop(worker, before)
 }
 
 async function connectNoMore(): Promise<never> {

@@ -1,4 +1,5 @@
 import { MAX_AGE_MS } from '../engine/engine.ts'
+import { OWNER_LENGTH } from '../engine/lock-token.ts'
 import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
 /** Redis' own clock, in milliseconds. */
@@ -267,12 +268,11 @@ forgetBegun(KEYS[1])
  * KEYS: the job, its lock, the running jobs, the waiting jobs. ARGV: the id of the job, the token, milliseconds, number
  * of attempts begun, begin of the last one, number ended before it, stall count. Returns a `Relocked`.
  */
-export const RELOCK = `
+export const RELOCK: string = `
 local begun, at, ended = unpack(redis.call('HMGET', KEYS[1], 'ats', 'processedOn', 'atm'))
 if not begun then return 'gone' end
 local holder = redis.call('GET', KEYS[2]) or ARGV[2]
--- A token begins with its worker's id.
-if holder ~= ARGV[2] and holder:sub(1, 36) == ARGV[2]:sub(1, 36) then return 'own' end
+if holder ~= ARGV[2] and holder:sub(1, ${OWNER_LENGTH}) == ARGV[2]:sub(1, ${OWNER_LENGTH}) then return 'own' end
 if begun ~= ARGV[4] or at ~= ARGV[5] or holder ~= ARGV[2] then return 'taken' end
 if tonumber(ended or 0) > tonumber(ARGV[6]) then return 'recorded' end
 if redis.call('LREM', KEYS[3], 1, ARGV[1]) == 0 and redis.call('LREM', KEYS[4], -1, ARGV[1]) == 0 then
