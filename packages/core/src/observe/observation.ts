@@ -72,7 +72,7 @@ export type Observation =
   | (OfFailure & { readonly kind: 'attempt_failed'; readonly retryInMs?: number })
   /** No attempt follows. */
   | (OfFailure & { readonly kind: 'dead_lettered' })
-  /** Another process took the event over; this one's result no longer counts. */
+  /** Another process took the event over, or may have, because the lease ran out; this one's result no longer counts. */
   | (OfEvent & { readonly kind: 'lease_lost' })
   /**
    * The event was handled, but that could not be recorded: it runs again if a durable inbox retries it, or if it is
