@@ -110,7 +110,11 @@ describe('a take', () => {
   it.each([
     ['nobody says who has it', () => Promise.reject(new Error('down')), 0],
     ['the engine hangs for a lease', () => never, LEASE_MS],
-    ['the reply is as old as half a lease', () => new Promise<Held>(r => setTimeout(r, 16_000, 'held')), 16_000],
+    [
+      'the reply is as old as half a lease',
+      () => new Promise<Held>(r => setTimeout(r, 16_000, 'held')),
+      16_000,
+    ],
   ])('does not begin while %s, and is given back as it was', async (_, retake, ms) => {
     const { attempts, take, engine, work, over } = setup()
     engine.retake.mockImplementation(retake)
@@ -141,7 +145,9 @@ describe('a take', () => {
     [new Error('down'), 1],
   ] as const)('whose begin is answered with %s does not begin', async (answer, givenBack) => {
     const { attempts, take, engine, work, over } = setup()
-    engine.begin.mockImplementation(() => (answer instanceof Error ? Promise.reject(answer) : (answer as Held)))
+    engine.begin.mockImplementation(() =>
+      answer instanceof Error ? Promise.reject(answer) : (answer as Held),
+    )
     void attempts.run(take).then(over)
     await advance(LEASE_MS)
     expect(over).toHaveBeenCalled()
@@ -201,20 +207,23 @@ describe('a running attempt', () => {
     ['does not say', async () => ['unknown'] as const],
     ['hangs', () => never],
     ['replies too late', () => new Promise<Held[]>(r => setTimeout(r, LEASE_MS, ['held']))],
-  ])('is withdrawn at the end of its lease if the engine %s, and its result does not count', async (_, renew) => {
-    const { engine, begin, reason, kinds, over } = setup()
-    engine.renew.mockImplementation(renew)
-    await begin()
-    await advance(LEASE_MS - 1)
-    expect(reason()).toBeUndefined()
-    await advance(1)
-    expect(reason()).toBe('lease_lost')
-    expect(kinds()).toEqual(['lease_lost'])
-    expect(over).toHaveBeenCalled()
-    expect(engine.record).not.toHaveBeenCalled()
-    // Whoever asks for it has it.
-    expect(engine.giveBack).not.toHaveBeenCalled()
-  })
+  ])(
+    'is withdrawn at the end of its lease if the engine %s, and its result does not count',
+    async (_, renew) => {
+      const { engine, begin, reason, kinds, over } = setup()
+      engine.renew.mockImplementation(renew)
+      await begin()
+      await advance(LEASE_MS - 1)
+      expect(reason()).toBeUndefined()
+      await advance(1)
+      expect(reason()).toBe('lease_lost')
+      expect(kinds()).toEqual(['lease_lost'])
+      expect(over).toHaveBeenCalled()
+      expect(engine.record).not.toHaveBeenCalled()
+      // Whoever asks for it has it.
+      expect(engine.giveBack).not.toHaveBeenCalled()
+    },
+  )
 
   it('is renewed the sooner, the less is left of its lease', async () => {
     const { engine, begin, reason } = setup()
@@ -329,18 +338,21 @@ describe('an end', () => {
     [COMPLETED, ['completion_lost']],
     [RETRY, ['failure_lost']],
     [{ outcome: 'postponed', delayMs: 1, routingToken: 1 }, []],
-  ] as const)('under the lease is recorded until that runs out, and then reported: %o', async (result, reported) => {
-    const { engine, begin, end, kinds, over } = setup({ recordsUnderLease: true })
-    engine.record.mockRejectedValue(new Error('down'))
-    await begin()
-    end.resolve(result as AttemptResult)
-    await advance(LEASE_MS - 1)
-    expect(over).not.toHaveBeenCalled()
-    await advance(1)
-    expect(over).toHaveBeenCalled()
-    expect(kinds()).toEqual(reported)
-    expect(engine.renew).not.toHaveBeenCalled()
-  })
+  ] as const)(
+    'under the lease is recorded until that runs out, and then reported: %o',
+    async (result, reported) => {
+      const { engine, begin, end, kinds, over } = setup({ recordsUnderLease: true })
+      engine.record.mockRejectedValue(new Error('down'))
+      await begin()
+      end.resolve(result as AttemptResult)
+      await advance(LEASE_MS - 1)
+      expect(over).not.toHaveBeenCalled()
+      await advance(1)
+      expect(over).toHaveBeenCalled()
+      expect(kinds()).toEqual(reported)
+      expect(engine.renew).not.toHaveBeenCalled()
+    },
+  )
 
   it('that another owner has made meanwhile is reported once', async () => {
     const { engine, begin, end, kinds, over } = setup()
@@ -454,7 +466,8 @@ describe('a take that waits here', () => {
 
   it('is not given up while the engine is away, and begins again under a new lease', async () => {
     const { attempts, take, engine, kinds, work, end } = setup()
-    for (const name of ['renew', 'retake'] as const) engine[name].mockRejectedValue(new Error('down') as never)
+    for (const name of ['renew', 'retake'] as const)
+      engine[name].mockRejectedValue(new Error('down') as never)
     attempts.hold(take)
     await advance(5 * LEASE_MS)
     expect(await attempts.attempt(take)).toBe('not_begun')

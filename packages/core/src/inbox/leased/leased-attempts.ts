@@ -161,7 +161,7 @@ export class LeasedAttempts<T extends Take> {
       try {
         const isOurs = await engine.record(take, result, tries)
         // Reported by the drain meanwhile.
-        
+        if (standing.result === undefined) return
         standing.result = undefined
         if (!isOurs) this.#reportLost(take)
       } catch (error) {

@@ -167,7 +167,8 @@ class Model implements LeaseEngine<ModelTake> {
     // A withdrawal is reported before its attempt is aborted, and settles no result.
     const isEnd = take.standing?.state === 'recording'
     if (isEnd) take.reported++
-    else if (kind !== 'lease_lost' || take.attempt.abortReason?.code === kind) this.#fail(`${kind} for nothing`)
+    else if (kind !== 'lease_lost' || take.attempt.abortReason?.code === kind)
+      this.#fail(`${kind} for nothing`)
   }
 
   /** Takes an event, and runs it to its end, in one of the two ways. */
@@ -176,7 +177,8 @@ class Model implements LeaseEngine<ModelTake> {
     this.takes.push(take)
     if (this.#waits) void this.#keep(take)
     else {
-      const turn = random() < 0.5 ? undefined : new Promise<boolean>(r => setTimeout(r, below(LEASE_MS), true))
+      const turn =
+        random() < 0.5 ? undefined : new Promise<boolean>(r => setTimeout(r, below(LEASE_MS), true))
       void this.attempts.run(take, turn).then(() => (take.isOver = true))
     }
   }
@@ -219,7 +221,8 @@ class Model implements LeaseEngine<ModelTake> {
 
   check(): void {
     for (const { standing, lease, attempt } of this.takes) {
-      if (standing?.state !== 'running' || attempt.abortReason !== undefined || lease.remaining() > 0) continue
+      if (standing?.state !== 'running' || attempt.abortReason !== undefined || lease.remaining() > 0)
+        continue
       if (performance.now() - this.#stoodStillAt <= GRACE_MS) continue
       if (this.isDrained) continue
       this.#fail('an attempt goes on although its lease is over')
@@ -230,7 +233,8 @@ class Model implements LeaseEngine<ModelTake> {
     // A record that was reported as lost at the end of the drain may still be made.
     for (const { judged, recorded, reported, delivery } of this.takes) {
       if (reported > judged || recorded > judged) this.#fail(`an end of ${delivery.id} is told twice`)
-      if (recorded + reported < judged) this.#fail(`an end of ${delivery.id} is neither recorded nor reported`)
+      if (recorded + reported < judged)
+        this.#fail(`an end of ${delivery.id} is neither recorded nor reported`)
     }
   }
 }
@@ -261,6 +265,8 @@ async function play(): Promise<readonly string[]> {
   return model.faults
 }
 
-it('keeps its rules, whatever happens to the server, the network, the machine and its clock', { timeout: 600_000 }, async () => {
+it('keeps its rules, whatever happens to the server, the network, the machine and its clock', {
+  timeout: 600_000,
+}, async () => {
   for (let game = 0; game < inFull(300, 12); game++) expect(await play(), `game ${game}`).toEqual([])
 })
