@@ -1,22 +1,23 @@
 import type { Delivery } from '@ackhook/core'
 import {
-  ABORT,
   type Attempt,
   type AttemptResult,
   createAttempt,
   describeError,
-  eventRef,
+  type Held,
+  LeasedAttempts,
+  type LeaseEngine,
   LeaseTime,
   letterGroup,
   type Moment,
-  momentNow,
   type ProcessEvent,
   type ProcessingPolicy,
   RecordRetries,
+  type Standing,
   stackOf,
+  type Take,
 } from '@ackhook/core/spi'
 import type { Batcher } from './engine/batcher.ts'
-import { type HeldRow, HeldRows } from './held-rows.ts'
 import type { KeyRun, KeyRuns } from './key-runs.ts'
 import type { Lease, Settlement } from './protocol/batch.ts'
 import type { TakenRow } from './protocol/batch-result.ts'
@@ -31,28 +32,69 @@ export interface AttemptsParts {
   readonly onEnd: () => void
 }
 
-/** Steps 10 and 11: runs taken rows, each under its lease, and records their results. */
-export class Attempts {
+/** A row that this process runs, or whose result it is recording. */
+class HeldRow implements Take {
+  readonly row: Lease
+  readonly delivery: Delivery
+  readonly attempt: Attempt
+  /** Counts from the take of the row, or of its run's first one. */
+  readonly lease: LeaseTime
+  standing: Standing | undefined = undefined
+  /** The run of its ordering key, if other rows waited behind it. */
+  readonly run: KeyRun | undefined
+  /** The row of its key that began when this one's handlers ended, and gets its lease with this one's result. */
+  next: HeldRow | undefined = undefined
+  /** Resolves to whether the row got its lease, with the result of the row before it. Unset once it has it. */
+  leased: Promise<boolean> | undefined = undefined
+  /** Resolves `leased` of the next row. */
+  passLease: (isPassed: boolean) => void = NO_NEXT
+  /** True once its result is in the file; false if another process has the row. */
+  isRecorded: boolean | undefined = undefined
+  /** True once the handlers have ended, or will not begin: the slot is free. */
+  hasEnded = false
+
+  constructor(row: Lease, delivery: Delivery, attempt: Attempt, lease: LeaseTime, run: KeyRun | undefined) {
+    this.row = row
+    this.delivery = delivery
+    this.attempt = attempt
+    this.lease = lease
+    this.run = run
+  }
+}
+
+function NO_NEXT(): void {}
+
+/**
+ * Steps 10 and 11 for rows of the file. Core decides when a handler begins and what becomes of it; this adds slots, runs of
+ * an ordering key, and that a thread renews the leases: the file's own may hold longer than this thread knows.
+ */
+export class Attempts implements LeaseEngine<HeldRow> {
   readonly #parts: AttemptsParts
-  /** Rows that run here, or whose result is being recorded. */
-  readonly #held = new HeldRows()
+  readonly #attempts: LeasedAttempts<HeldRow>
+  readonly #releases = new RecordRetries()
+  /** Rows that are held, or are being given back. */
+  #size = 0
   /** Number of held rows that occupy a slot: their handlers have not ended. */
   #active = 0
-  readonly #recordRetries = new RecordRetries()
-  readonly #releaseRetries = new RecordRetries()
-  /** Number of rows that are being given back. */
-  #releasing = 0
-  readonly #leaseCheck: ReturnType<typeof setInterval>
   #isDraining = false
 
   constructor(parts: AttemptsParts) {
+    const { work, policy, leaseMs } = parts
     this.#parts = parts
-    this.#leaseCheck = setInterval(() => this.#checkLeases(), parts.leaseMs / 3)
+    // What fails is observed here, or shows in the takes that fail with it.
+    const onError = (): void => {}
+    this.#attempts = new LeasedAttempts<HeldRow>({
+      engine: this,
+      work,
+      policy,
+      renewMs: leaseMs / 3,
+      onError,
+    })
   }
 
   /** Number of rows that are held, or are being given back. */
   get size(): number {
-    return this.#held.size + this.#releasing
+    return this.#size
   }
 
   /** Returns the number of rows that may be taken in addition to those already `requested`. */
@@ -63,60 +105,29 @@ export class Attempts {
   /** Runs a row. `arrived`: the delivery, if this process has just stored the row. */
   take(row: TakenRow, arrived: Delivery | undefined, sentAt: Moment): void {
     const { batcher, runs } = this.#parts
-    const { behind } = row
+    const { seq, token, behind } = row
     const delivery = arrived ?? row.event
     if (this.#isDraining || delivery === undefined) {
-      void this.#release(row, { begun: false })
+      void this.#release({ seq, token }, false)
       return
     }
     const run = behind && runs.start(behind, batcher.unanswered())
-    this.#begin(row, delivery, createAttempt(row.attempt, row.decision, row.mark), sentAt, run)
-  }
-
-  /** Takes nothing more, and tries to record results for as long as the drain lasts. */
-  drain(timeoutMs: number): void {
-    this.#isDraining = true
-    this.#recordRetries.drain(timeoutMs)
+    this.#begin({ seq, token }, delivery, createAttempt(row.attempt, row.decision, row.mark), sentAt, run)
   }
 
   /**
-   * Gives back the rows whose handlers have not ended, and tries that for `timeoutMs`. For the others, the last try to
-   * record is under way.
+   * Takes nothing more, and waits for what runs. What has not ended then is withdrawn and given back. `lastMs`: time for
+   * that after the deadline.
    */
-  giveBack(timeoutMs: number): void {
-    this.#releaseRetries.drain(timeoutMs)
-    for (const held of this.#held.all()) {
-      if (held.hasEnded) continue
-      this.#held.remove(held)
-      held.attempt.abort(ABORT.drained())
-      void this.#release(held.row, { begun: held.hasBegun })
-    }
+  async drain(timeoutMs: number, lastMs: number): Promise<void> {
+    this.#isDraining = true
+    this.#releases.drain(timeoutMs + lastMs)
+    await this.#attempts.drain(timeoutMs)
   }
 
-  /** Checks no lease any more. */
-  stop(): void {
-    clearInterval(this.#leaseCheck)
-  }
-
-  #begin(
-    { seq, token }: Lease,
-    delivery: HeldRow['delivery'],
-    attempt: Attempt,
-    sentAt: Moment,
-    run: KeyRun | undefined,
-  ): HeldRow {
-    const held: HeldRow = {
-      row: { seq, token },
-      delivery,
-      attempt,
-      sentAt,
-      run,
-      leased: undefined,
-      hasBegun: false,
-      hasEnded: false,
-      place: -1,
-    }
-    this.#held.add(held)
+  #begin(row: Lease, delivery: Delivery, attempt: Attempt, sentAt: Moment, run: KeyRun | undefined): HeldRow {
+    const held = new HeldRow(row, delivery, attempt, new LeaseTime(this.#parts.leaseMs, sentAt), run)
+    this.#size++
     this.#active++
     // Starts after the replies of this turn: work must not delay an acknowledgement.
     setImmediate(() => void this.#run(held))
@@ -124,152 +135,107 @@ export class Attempts {
   }
 
   async #run(held: HeldRow): Promise<void> {
-    const { runs, work, onEnd } = this.#parts
-    const { run } = held
-    // A handler begins only under a lease that is known to hold: after a stall, it is renewed first.
-    const mayBegin = !this.#isPastHalf(held.sentAt) || (await this.#renewed(held))
-    held.hasBegun = mayBegin
-    const result = mayBegin ? await work(held.delivery, held.attempt) : undefined
-    // Lost, or released by the drain.
-    if (result === undefined || !this.#held.has(held)) {
-      if (run !== undefined) runs.end(run)
-      return
+    await this.#attempts.run(held)
+    const { next, isRecorded } = held
+    if (!held.hasEnded) {
+      // Withdrawn by the clocks of this process, while the thread may renew the lease; or another process has the row.
+      this.#end(held)
+      void this.#release(held.row, true)
     }
-    const next = run && this.#beginNext(held, run, result)
-    this.#freeSlot(held)
-    const recorded = this.#record(held, result, next?.row)
-    if (next === undefined) await recorded
-    else await this.#passLease(held, recorded, next)
-    this.#held.remove(held)
-    onEnd()
-  }
-
-  /** Returns whether the lease was renewed. Otherwise the row is lost, or given back as it was. */
-  async #renewed(held: HeldRow): Promise<boolean> {
-    const { batcher, leaseMs } = this.#parts
-    await held.leased
-    const sentAt = momentNow()
-    const query = { kind: 'renew', lease: held.row, leaseMs } as const
-    const isHeld = await batcher.query(query).catch(() => undefined)
-    // Given back by the drain meanwhile.
-    if (!this.#held.has(held)) return false
-    if (isHeld === true && !this.#isPastHalf(sentAt)) return true
-    if (isHeld === false) this.#lose(held)
-    else {
-      this.#held.remove(held)
-      this.#freeSlot(held)
-      void this.#release(held.row, { begun: false })
+    if (next !== undefined) {
+      if (isRecorded) next.leased = undefined
+      held.passLease(isRecorded === true)
+      if (isRecorded === false) this.#attempts.lose(next)
     }
-    return false
-  }
-
-  #isPastHalf(sentAt: Moment): boolean {
-    return new LeaseTime(this.#parts.leaseMs, sentAt).isPastHalf()
-  }
-
-  /** Begins the key's next event before this one's result is on disk. */
-  #beginNext(held: HeldRow, run: KeyRun, { outcome }: AttemptResult): HeldRow | undefined {
-    const { batcher, runs } = this.#parts
-    const next = outcome === 'completed' && !this.#isDraining ? runs.next(run) : undefined
-    if (next !== undefined)
-      return this.#begin(next, next.event, createAttempt(next.attempt), held.sentAt, run)
-    runs.end(run)
-    // Other rows may wait behind this one.
-    batcher.flushNow()
-    return undefined
-  }
-
-  /** The next row gets its lease with this row's result, and is lost with this row. */
-  async #passLease(held: HeldRow, recorded: Promise<boolean>, next: HeldRow): Promise<void> {
-    next.leased = recorded
-    if (await recorded) next.leased = undefined
-    else if (!this.#held.has(held)) this.#lose(next)
-  }
-
-  #freeSlot(held: HeldRow): void {
-    const { batcher, policy } = this.#parts
-    if (held.hasEnded) return
-    held.hasEnded = true
-    this.#active--
-    // Events of its group may wait for this slot although others are free.
-    if (policy.groups === undefined) batcher.flushSoon()
-    else batcher.flushNow()
-  }
-
-  /**
-   * Records a result, and tries again while the file cannot be written, until the drain's deadline. Returns whether it
-   * was recorded. Otherwise the row is lost, or left until its lease expires.
-   */
-  async #record(held: HeldRow, result: AttemptResult, next: Lease | undefined): Promise<boolean> {
-    const { batcher, policy } = this.#parts
-    const settlement = settlementOf(held.row, result, policy, next, held.delivery)
-    for (let failures = 1; this.#held.has(held); failures++) {
-      const { leased } = held
-      try {
-        if (await batcher.settle(settlement)) return true
-        // The row had no lease yet: tries again once it has.
-        if (leased !== undefined && (await leased)) continue
-        this.#lose(held)
-        return false
-      } catch (error) {
-        policy.observe({ kind: 'store_down', operation: 'settle', error })
-        // The result that leases the row is tried again too.
-        const isLeased = leased !== undefined && (await leased)
-        if (!isLeased && !(await this.#recordRetries.next(failures))) {
-          const kind = settlement.kind === 'complete' ? 'completion_lost' : 'failure_lost'
-          policy.observe({ kind, ...eventRef(held.delivery), error })
-          return false
-        }
-      }
-    }
-    return false
-  }
-
-  /** Gives up an event that another process has taken: its result here no longer counts. */
-  #lose(held: HeldRow): void {
-    if (!this.#held.remove(held)) return
-    this.#parts.policy.observe({ kind: 'lease_lost', ...eventRef(held.delivery) })
-    held.attempt.abort(ABORT.leaseLost())
-    this.#freeSlot(held)
+    this.#size--
     this.#parts.onEnd()
   }
 
+  /**
+   * Shows the thread that the application is alive, which then goes on renewing the leases, and renews them now. A row
+   * without a lease yet has that of the row before it.
+   */
+  renew(rows: readonly HeldRow[]): Promise<readonly Held[]> {
+    return Promise.all(rows.map(held => (held.leased === undefined ? this.#check(held.row) : 'unknown')))
+  }
+
+  #check(row: Lease): Promise<Held> {
+    return this.#parts.batcher.check(row).then(isHeld => (isHeld ? 'held' : 'lost'), UNKNOWN)
+  }
+
+  async retake(held: HeldRow): Promise<Held> {
+    if (held.leased !== undefined && !(await held.leased)) return 'unknown'
+    const { batcher, leaseMs } = this.#parts
+    return (await batcher.query({ kind: 'renew', lease: held.row, leaseMs })) ? 'held' : 'lost'
+  }
+
+  async record(held: HeldRow, result: AttemptResult, tries: number): Promise<boolean> {
+    const { batcher, policy } = this.#parts
+    if (tries === 0) this.#end(held, result)
+    const settlement = settlementOf(held.row, result, policy, held.next?.row, held.delivery)
+    try {
+      held.isRecorded = await batcher.settle(settlement)
+      // The row had no lease yet: tries again once it has.
+      if (!held.isRecorded && held.leased !== undefined && (await held.leased))
+        held.isRecorded = await batcher.settle(settlement)
+      return held.isRecorded
+    } catch (error) {
+      policy.observe({ kind: 'store_down', operation: 'settle', error })
+      throw error
+    }
+  }
+
+  giveBack(held: HeldRow, begun: boolean): Promise<void> {
+    this.#end(held)
+    return this.#release(held.row, begun)
+  }
+
+  /** Frees the slot, and begins the key's next event: before this one's result is on disk. */
+  #end(held: HeldRow, result?: AttemptResult): void {
+    const { batcher, runs, policy } = this.#parts
+    const { run } = held
+    if (held.hasEnded) return
+    held.hasEnded = true
+    if (run !== undefined && result?.outcome === 'completed' && !this.#isDraining) this.#beginNext(held, run)
+    else if (run !== undefined) runs.end(run)
+    this.#active--
+    // Other rows of its key may wait behind this one, or events of its group for this slot although others are free.
+    const isAwaited = (run !== undefined && held.next === undefined) || policy.groups !== undefined
+    if (isAwaited) batcher.flushNow()
+    else batcher.flushSoon()
+  }
+
+  #beginNext(held: HeldRow, run: KeyRun): void {
+    const row = this.#parts.runs.next(run)
+    if (row === undefined) return
+    const { seq, token, event, attempt } = row
+    const next = this.#begin({ seq, token }, event, createAttempt(attempt), held.lease.sentAt, run)
+    next.leased = new Promise(resolve => (held.passLease = resolve))
+    held.next = next
+  }
+
   /** Gives a row back. Tries again until its lease is over: from then on, it counts as the row of a crash. */
-  async #release({ seq, token }: Lease, { begun }: { readonly begun: boolean }): Promise<void> {
+  async #release({ seq, token }: Lease, begun: boolean): Promise<void> {
     const { batcher, leaseMs, onEnd } = this.#parts
     const endsAt = performance.now() + leaseMs
     const release = { kind: 'release', seq, token, begun } as const
-    this.#releasing++
+    this.#size++
     for (let failures = 1; ; failures++) {
       try {
         await batcher.settle(release)
         break
       } catch {
         // The takes and results that fail with it are observed.
-        if (!(await this.#releaseRetries.next(failures, endsAt - performance.now()))) break
+        if (!(await this.#releases.next(failures, endsAt - performance.now()))) break
       }
     }
-    this.#releasing--
+    this.#size--
     onEnd()
   }
+}
 
-  /**
-   * Checks every held row that has a lease, three times per lease. The engine renews the leases itself; a check shows it
-   * that the application is alive.
-   */
-  #checkLeases(): void {
-    for (const held of this.#held.all()) if (held.leased === undefined) void this.#checkLease(held)
-  }
-
-  async #checkLease(held: HeldRow): Promise<void> {
-    try {
-      const isHeld = await this.#parts.batcher.check(held.row)
-      // A row that has just been settled is no longer leased, and not lost either.
-      if (!isHeld && !held.hasEnded) this.#lose(held)
-    } catch {
-      // The next check shows whether another process has taken the row.
-    }
-  }
+function UNKNOWN(): Held {
+  return 'unknown'
 }
 
 /** Limit for an error's text. A page of letters shows many. */
@@ -281,7 +247,7 @@ function settlementOf(
   result: AttemptResult,
   policy: ProcessingPolicy,
   next: Lease | undefined,
-  { id, type }: HeldRow['delivery'],
+  { id, type }: Delivery,
 ): Settlement {
   // Whole literals, no spreads. perf: note 7.
   switch (result.outcome) {

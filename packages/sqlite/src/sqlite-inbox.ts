@@ -243,13 +243,12 @@ class SqliteInbox {
   async #close(timeoutMs: number): Promise<DrainReport> {
     clearTimeout(this.#pollTimer)
     this.#stopDropping()
-    const attempts = this.#started?.attempts
-    attempts?.drain(timeoutMs)
-    await this.#idleWithin(timeoutMs)
-    attempts?.giveBack(LAST_RESULTS_MS)
+    await Promise.all([
+      this.#started?.attempts.drain(timeoutMs, LAST_RESULTS_MS),
+      this.#idleWithin(timeoutMs),
+    ])
     await settlesWithin(this.#started?.policy.activity?.end() ?? Promise.resolve(), LAST_RESULTS_MS)
     await this.#idleWithin(LAST_RESULTS_MS)
-    attempts?.stop()
     await this.#engine.close()
     // Every accepted event is in the file.
     return { lost: 0 }

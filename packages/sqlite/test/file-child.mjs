@@ -16,7 +16,8 @@ const receiver = createReceiver({
   logger: { info: log('info'), warn: log('warn'), error: log('error') },
 })
 const waiting = []
-receiver.on('*', async event => {
+receiver.on('*', async (event, { signal }) => {
+  signal.addEventListener('abort', () => tell('withdrawn', { id: event.id, code: signal.reason.code }))
   tell('begins', { id: event.id })
   await new Promise(resolve => waiting.push(resolve))
   tell('ends', { id: event.id })
@@ -43,7 +44,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     for (const id of ids) statuses.push(await deliver(id))
     const acknowledged = ids.filter((_, index) => statuses[index] < 300)
     tell('delivered', { prefix, acknowledged, statuses: [...new Set(statuses)] })
-  } else if (command === 'release') for (const resolve of waiting.splice(0)) resolve()
+  } else if (command === 'block')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(rest[0]))
+  else if (command === 'release') for (const resolve of waiting.splice(0)) resolve()
   else if (command === 'stats')
     tell('stats', await receiver.stats().catch(error => ({ failed: error.message })))
   else if (command === 'close') {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Delivery, Inbox, Observation } from '@ackhook/core'
-import type { ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
+import type { Attempt, AttemptResult, ProcessEvent, ProcessingPolicy } from '@ackhook/core/spi'
 
 let count = 0
 
@@ -42,10 +42,21 @@ export async function startInbox(
   const seen: Observation[] = []
   const work: ProcessEvent = (delivery, attempt) => {
     ran.push(delivery)
-    return run(delivery, attempt)
+    return endsWhenWithdrawn(run(delivery, attempt), attempt)
   }
   await inbox.start(work, policyWith({ observe: observation => seen.push(observation), ...parts }))
   return { ran, seen }
+}
+
+/** Ends like the worker of core: once the attempt is withdrawn, whatever its handlers do. */
+function endsWhenWithdrawn(
+  working: AttemptResult | Promise<AttemptResult>,
+  attempt: Attempt,
+): Promise<AttemptResult> {
+  const withdrawn = new Promise<AttemptResult>(resolve => {
+    attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
+  })
+  return Promise.race([working, withdrawn])
 }
 
 /** Runs `body` with a new folder, removed afterwards. */

@@ -50,8 +50,8 @@ class BatchTransaction {
   }
 
   needsTransaction(): boolean {
-    const writes = ({ arrivals, settlements, queries }: Batch): boolean =>
-      arrivals.length + settlements.length > 0 || queries.some(isWrite)
+    const writes = ({ arrivals, settlements, checks, queries }: Batch): boolean =>
+      arrivals.length + settlements.length + checks.length > 0 || queries.some(isWrite)
     if (this.#batches.some(writes)) return true
     this.#readPauses()
     return this.#wanted > 0 && this.#connection.take.isDue(this.#policy, this.#paused, this.#now)
@@ -164,7 +164,7 @@ class BatchTransaction {
     return this.#batches.map((batch, index) => ({
       settled: recorded[index]?.settled ?? [],
       admissions: recorded[index]?.admissions ?? [],
-      stillHeld: batch.checks.map(lease => settle.isHeld(lease)),
+      stillHeld: batch.checks.map(lease => settle.renew(lease, this.#policy.leaseMs, this.#now)),
       found: batch.queries.map(query => queries.run(query, this.#now)),
       taken: this.#taken.splice(0, batch.take),
       nextDueMs,

@@ -97,10 +97,6 @@ export class Settle {
     this.#counts.happened(how)
   }
 
-  isHeld({ seq, token }: Lease): boolean {
-    return this.#leased.get(seq, token) !== undefined
-  }
-
   /** Returns whether the lease still held. */
   renew({ seq, token }: Lease, leaseMs: number, now: number): boolean {
     return changed(this.#renew.run(now + leaseMs, seq, token))
