@@ -35,7 +35,7 @@ const nextKey = () => String(number++).padStart(22, '0')
 async function claims({ client, cpuUs }, quick) {
   const store = redisStore(client)
   const ways = {
-    [BARE]: () => client.set(`ackhook:${nextKey()}`, 'token', 'PX', 60_000, 'NX'),
+    [BARE]: () => client.set(`ackhook2${nextKey()}`, 'token', 'PX', 60_000, 'NX'),
     [CLAIM]: () => store.claim(nextKey(), 'token', { leaseMs: 60_000, fingerprint: 1 }),
   }
   const rows = []

@@ -10,11 +10,11 @@ import { createRedisEngine } from './redis/redis-engine.ts'
 const DEADLINE_MS = 4000
 
 export async function createEngine(options: ResolvedOptions): Promise<Engine> {
-  const { prefix, create } = options
+  const { create } = options
   const engine = await newEngine(options)
   if (!create) {
     try {
-      const found = requireQueue(engine, prefix)
+      const found = requireQueue(engine, options)
       await withDeadline(engine.refused === undefined ? found : Promise.race([found, engine.refused]), {
         operation: 'opening',
         ms: DEADLINE_MS,
@@ -41,10 +41,10 @@ async function newEngine({
     : createRedisEngine(settings, connection)
 }
 
-async function requireQueue(engine: Engine, prefix: string | undefined): Promise<void> {
+async function requireQueue(engine: Engine, { queue, prefix }: ResolvedOptions): Promise<void> {
   await engine.ready()
   await engine.refuseEarlier()
   if (await engine.exists()) return
   const prefixed = prefix === undefined ? '' : ` with the prefix '${prefix}'`
-  throw new ConfigurationError('queue', `there is no queue '${engine.name}'${prefixed} on this server`)
+  throw new ConfigurationError('queue', `there is no queue '${queue}'${prefixed} on this server`)
 }

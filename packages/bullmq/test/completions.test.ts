@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { ownTime } from '../../../test/support/own-time.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { migrate, postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
@@ -88,7 +89,9 @@ test('a completion whose connection PostgreSQL ends is repeated, and the event r
   closing.push(() => inbox.close(1000))
   const { runs, seen } = await startWith(inbox, async () => {
     await holder.query('BEGIN')
-    const held = await holder.query('SELECT id FROM bullmq.job WHERE queue = $1 FOR UPDATE', [queue])
+    const held = await holder.query('SELECT id FROM bullmq.job WHERE queue = $1 FOR UPDATE', [
+      storedQueue(queue),
+    ])
     expect(held.rowCount).toBe(1)
   })
   const delivery = aDelivery()
@@ -120,7 +123,7 @@ test('a failure that Redis refuses for a while is repeated, and counts one attem
   await admin.config('SET', 'min-replicas-to-write', '0')
   await until(async () => (await inbox.stats()).dead === 1)
   expect(runs).toEqual([1])
-  expect(JSON.parse((await admin.hget(`bull:${queue}:e-k`, 'stacktrace')) ?? '')).toHaveLength(1)
+  expect(JSON.parse((await admin.hget(`bull:${storedQueue(queue)}:e-k`, 'stacktrace')) ?? '')).toHaveLength(1)
 })
 
 test.each([

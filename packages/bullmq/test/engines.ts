@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import { startRedis } from '../../../test/support/redis.ts'
+import { OURS, storedQueue } from '../src/engine/form.ts'
 
 /** One real server with BullMQ, for tests that run on both engines. */
 export interface TestEngine {
@@ -48,41 +49,44 @@ export async function redisEngine(config: Readonly<Record<string, string>> = {})
     optionsAt: port => ({ connection: connection.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ connection, queue, lease: '1s', ...options }),
     queue: (name, options) =>
-      new Queue(name, { ...options, connection: { host: server.host, port: server.port } }).on(
+      new Queue(storedQueue(name), { ...options, connection: { host: server.host, port: server.port } }).on(
         'error',
         () => {},
       ),
     async crash(queue, jobId, times) {
       const client = new Redis(server.url)
-      await client.hset(`bull:${queue}:${jobId}`, { stc: times, progress: begunAfter(times - 1) })
+      await client.hset(`bull:${storedQueue(queue)}:${jobId}`, {
+        stc: times,
+        progress: begunAfter(times - 1),
+      })
       client.disconnect()
     },
     async age(queue) {
       const client = new Redis(server.url)
-      const key = `bull:${queue}:ackhook-postponed`
+      const key = `bull:${storedQueue(queue)}:ackhook-postponed`
       for (const id of await client.zrange(key, '0', '-1')) await client.zadd(key, '1', id)
       client.disconnect()
     },
     async published(queue) {
       const client = new Redis(server.url)
-      const ids = await client.zrange(`bull:${queue}:ackhook-processes`, '0', '-1')
-      const known = await client.hkeys(`bull:${queue}:ackhook-handlers`)
+      const ids = await client.zrange(`bull:${storedQueue(queue)}:ackhook-processes`, '0', '-1')
+      const known = await client.hkeys(`bull:${storedQueue(queue)}:ackhook-handlers`)
       client.disconnect()
       return [...new Set([...ids, ...known])]
     },
     async steal(queue, jobId) {
       const client = new Redis(server.url)
-      await client.set(`bull:${queue}:${jobId}:lock`, 'of another worker', 'PX', 60_000)
+      await client.set(`bull:${storedQueue(queue)}:${jobId}:lock`, 'of another worker', 'PX', 60_000)
       client.disconnect()
     },
     async expire(queue, jobId, attempts = 0) {
       const client = new Redis(server.url)
-      const key = `bull:${queue}:${jobId}`
+      const key = `bull:${storedQueue(queue)}:${jobId}`
       await client
         .multi()
         .del(`${key}:lock`)
-        .lrem(`bull:${queue}:active`, 1, jobId)
-        .rpush(`bull:${queue}:wait`, jobId)
+        .lrem(`bull:${storedQueue(queue)}:active`, 1, jobId)
+        .rpush(`bull:${storedQueue(queue)}:wait`, jobId)
         .hincrby(key, 'stc', 1)
         .hincrby(key, 'ats', attempts)
         .exec()
@@ -118,26 +122,29 @@ export async function postgresEngine(config: Readonly<Record<string, string>> = 
     optionsAt: port => ({ postgres: server.url.replace(String(server.port), String(port)) }),
     inbox: (queue, options) => bullmqInbox({ postgres: server.url, queue, lease: '1s', ...options }),
     queue: (name, options) =>
-      new Backed(name, { ...options, connection: server.url }).on('error', () => {}) as unknown as Queue,
+      new Backed(storedQueue(name), { ...options, connection: server.url }).on(
+        'error',
+        () => {},
+      ) as unknown as Queue,
     async crash(queue, jobId, times) {
       const text = 'UPDATE job SET stalled_count = $3, progress = $4 WHERE queue = $1 AND id = $2'
-      await query(text, [queue, jobId, times, begunAfter(times - 1)])
+      await query(text, [storedQueue(queue), jobId, times, begunAfter(times - 1)])
     },
     async age(queue) {
-      await query("UPDATE ackhook_postponed SET due_at = 'epoch' WHERE queue = $1", [queue])
+      await query(`UPDATE ${OURS}postponed SET due_at = 'epoch' WHERE queue = $1`, [storedQueue(queue)])
     },
     async published(queue) {
-      const rows = await query('SELECT id FROM ackhook_process WHERE queue = $1', [queue])
+      const rows = await query(`SELECT id FROM ${OURS}process WHERE queue = $1`, [storedQueue(queue)])
       return rows.map(({ id }) => id)
     },
     async steal(queue, jobId) {
-      const values = [queue, jobId, 'of another worker']
+      const values = [storedQueue(queue), jobId, 'of another worker']
       await query('UPDATE job SET lock_token = $3 WHERE queue = $1 AND id = $2', values)
     },
     async expire(queue, jobId, attempts = 0) {
       const text = `UPDATE job SET state = 'waiting', lock_token = NULL, locked_until_ms = NULL,
         stalled_count = stalled_count + 1, attempts_started = attempts_started + $3 WHERE queue = $1 AND id = $2`
-      await query(text, [queue, jobId, attempts])
+      await query(text, [storedQueue(queue), jobId, attempts])
     },
     async failWrites(isFailing) {
       await query(`ALTER SYSTEM SET default_transaction_read_only = ${isFailing ? 'on' : 'off'}`, [])

@@ -10,6 +10,7 @@ import type { AttemptResult, ProcessEvent } from '@ackhook/core/spi'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { inFull } from '../../../test/support/in-full.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -64,7 +65,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
 
   const statesOf = async (queue: string): Promise<Readonly<Record<string, string>>> => {
     const text = "SELECT data->>'id' AS id, state FROM job WHERE queue = $1"
-    const { rows } = await pool.query<{ id: string; state: string }>(text, [queue])
+    const { rows } = await pool.query<{ id: string; state: string }>(text, [storedQueue(queue)])
     return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
   }
 
@@ -168,7 +169,7 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     await accept(inbox, 'e0', 0)
     const client = await pool.connect()
     await client.query('BEGIN')
-    await client.query('DELETE FROM job WHERE queue = $1', [queue])
+    await client.query('DELETE FROM job WHERE queue = $1', [storedQueue(queue)])
     let isAnswered = false
     const answer = accept(inbox, 'e1', 1).finally(() => {
       isAnswered = true
@@ -299,12 +300,12 @@ describe('on PostgreSQL', { timeout: 120_000 }, () => {
     await client.query("SET LOCAL deadlock_timeout = '30s'")
     const key = createHash('sha256').update('a', 'utf16le').digest('base64url')
     const lock = "SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || $1 || ':' || $2, 0))"
-    await client.query(lock, [queue, key])
+    await client.query(lock, [storedQueue(queue), key])
     const redriven = inbox.deadLetters!.redriveMany!(ids.map(id => `key-${id}`))
     const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     await until(async () => (await pool.query(waiting)).rowCount === 1)
     // The redrive has the rows, and waits for the key: now each waits for the other.
-    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [storedQueue(queue)])
     await client.query('COMMIT')
     expect(await redriven).toHaveLength(4)
     expect(Object.values(await statesOf(queue)).filter(state => state === 'waiting')).toHaveLength(2)

@@ -2,6 +2,7 @@ import type { Inbox } from '@ackhook/core'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { jobIdOf, toJobData } from '../src/engine/event-job.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { startCountingProxy } from './counting-proxy.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, scripted, unique, until } from './parts.ts'
@@ -134,8 +135,12 @@ describe.each([
       closing.push(() => client.disconnect())
       const pipeline = client.pipeline()
       for (let i = 0; i < 700; i++) {
-        pipeline.zadd(`bull:${queue}:failed`, Date.now() + 1000, `e-again-${i}`)
-        pipeline.hset(`bull:${queue}:e-again-${i}`, { timestamp: Date.now(), name: 'a.b', data: '{}' })
+        pipeline.zadd(`bull:${storedQueue(queue)}:failed`, Date.now() + 1000, `e-again-${i}`)
+        pipeline.hset(`bull:${storedQueue(queue)}:e-again-${i}`, {
+          timestamp: Date.now(),
+          name: 'a.b',
+          data: '{}',
+        })
       }
       await pipeline.exec()
       const ids = ['evt_0', 'evt_1', 'evt_2']
@@ -152,7 +157,7 @@ describe.each([
     if (engine.name === 'Redis') {
       const client = new Redis(engine.port)
       closing.push(() => client.disconnect())
-      const job = `bull:${queue}:e-${letter!.key}`
+      const job = `bull:${storedQueue(queue)}:e-${letter!.key}`
       const data = JSON.parse((await client.hget(job, 'data'))!)
       await client.hset(job, 'data', JSON.stringify({ body: data.body, ...data }, null, 2))
     }

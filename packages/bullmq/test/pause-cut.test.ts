@@ -5,6 +5,7 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { migrate } from './engines.ts'
 import { aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -68,7 +69,7 @@ function onRedis(): Place {
     closing(bullmqInbox({ connection, queue, lease: '1s' }))
   return {
     inbox: queue => open(queue, redis.url),
-    flag: async queue => (await reader.hexists(`bull:${queue}:meta`, 'paused')) === 1,
+    flag: async queue => (await reader.hexists(`bull:${storedQueue(queue)}:meta`, 'paused')) === 1,
     mortal(queue, life) {
       const client = withLife(new Redis(redis.url), life)
       client.on('error', () => {})
@@ -82,7 +83,7 @@ const onPostgres: Place = {
   inbox: queue => closing(bullmqInbox({ postgres: postgres.url, queue, lease: '1s' })),
   async flag(queue) {
     const text = "SELECT queue FROM bullmq.meta WHERE field = 'paused' AND queue = $1"
-    return (await pgReader.query(text, [queue])).rows.length === 1
+    return (await pgReader.query(text, [storedQueue(queue)])).rows.length === 1
   },
   mortal(queue, life) {
     class MortalClient extends Client {

@@ -4,6 +4,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
+import { OURS, storedQueue } from '../src/engine/form.ts'
 import { ACCEPT, READ_COUNTS, RECLAIM, REPLACE_HANDLED } from '../src/postgres/statements.ts'
 import { migrate } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -118,8 +119,8 @@ test('a worker whose clock is wrong keeps its events from the first moment, and 
   await inbox.start(
     async (delivery, attempt) => {
       // Another worker's check for expired locks.
-      const reclaimed = (await pool.query(RECLAIM, [queue])).rows
-      leases.push(...(await pool.query(lease, [queue])).rows, ...reclaimed)
+      const reclaimed = (await pool.query(RECLAIM, [storedQueue(queue)])).rows
+      leases.push(...(await pool.query(lease, [storedQueue(queue)])).rows, ...reclaimed)
       return work(delivery, attempt)
     },
     aPolicy({ concurrency: 1 }),
@@ -236,13 +237,15 @@ test('an event that is redelivered while its job is being replaced by its id is 
   await inbox.start(work, aPolicy())
   const delivery = aDelivery()
   await inbox.accept(delivery)
-  const jobs = () => pool.query(`SELECT state FROM job WHERE queue = $1`, [queue])
+  const jobs = () => pool.query(`SELECT state FROM job WHERE queue = $1`, [storedQueue(queue)])
   await until(async () => (await jobs()).rows[0]?.state === 'completed')
 
   const client = await pool.connect()
   closing.push(() => client.release())
   await client.query('BEGIN')
-  expect((await client.query(REPLACE_HANDLED, [queue, 0, 10, 60_000])).rows).toEqual([{ n: '1' }])
+  expect((await client.query(REPLACE_HANDLED, [storedQueue(queue), 0, 10, 60_000])).rows).toEqual([
+    { n: '1' },
+  ])
   const before = await waiting(pool)
   const accepted = inbox.accept(delivery)
   // Its add waits for the transaction that replaces the job.
@@ -272,7 +275,7 @@ test('deliveries that are refused together cost the server a few lookups, not on
   let statements = 0
   intercept(pool, (text, run) => {
     // The processes read their board now and then.
-    if (!text.includes('ackhook_process')) statements++
+    if (!text.includes(`${OURS}process`)) statements++
     return run()
   })
   const inbox = opened({ postgres: pool })
@@ -367,7 +370,7 @@ test('deliveries are accepted while many completions wait for the server', async
   const client = await pool.connect()
   closing.push(() => client.release())
   await client.query('BEGIN')
-  await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+  await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [storedQueue(queue)])
   const before = await waiting(pool)
   release()
   await until(async () => (await waiting(pool)) > before + 3)
@@ -419,7 +422,7 @@ test('the event of a dead process runs before later events', async () => {
   for (const delivery of deliveries) await receiving.accept(delivery)
   await pool.query(
     `UPDATE job SET state = 'active', lock_token = 'dead', locked_until_ms = 1 WHERE queue = $1 AND id = $2`,
-    [queue, `e-${deliveries[0]!.key}`],
+    [storedQueue(queue), `e-${deliveries[0]!.key}`],
   )
   const working = opened({ postgres: server.url, queue })
   const runs: string[] = []
@@ -437,7 +440,7 @@ test('the event of a dead process runs before later events', async () => {
   )
   const isBack = async () => {
     const { rows } = await pool.query('SELECT state FROM job WHERE queue = $1 AND id = $2', [
-      queue,
+      storedQueue(queue),
       `e-${deliveries[0]!.key}`,
     ])
     return rows[0]?.state === 'waiting' || runs.includes(deliveries[0]!.id)
@@ -493,7 +496,10 @@ test('a completion that deadlocks is recorded anyway, and the event does not run
   const client = await pool.connect()
   closing.push(() => client.release())
   const lock = (one: typeof slow) =>
-    client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [queue, `e-${one.key}`])
+    client.query('SELECT FROM job WHERE queue = $1 AND id = $2 FOR UPDATE', [
+      storedQueue(queue),
+      `e-${one.key}`,
+    ])
   await client.query('BEGIN')
   // PostgreSQL rolls back the statement that detects the deadlock: it must not be this one.
   await client.query(`SET LOCAL deadlock_timeout = '1min'`)
@@ -530,7 +536,7 @@ test('many waiting events are counted by the time a start resolves', async () =>
   const first = opened({ postgres: server.url, queue })
   await first.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
   await first.accept(aDelivery())
-  await pool.query(COPY_EVENT, [queue, 10_000])
+  await pool.query(COPY_EVENT, [storedQueue(queue), 10_000])
 
   let counts = 0
   const slow = pooled()
@@ -575,7 +581,7 @@ test.each(['', 'VACUUM ANALYZE'])(
     }
     // PostgreSQL fixes its plan after five calls.
     for (let i = 0; i < 10; i++) for (const count of [1, 10]) await readPages(count)
-    await pool.query(COPY_EVENT, [queue, 10_000])
+    await pool.query(COPY_EVENT, [storedQueue(queue), 10_000])
     // 26 and 827, most of the latter for BullMQ's temporary tables. All waiting events would be 2,200 more.
     expect(await readPages()).toBeLessThan(100)
     expect(await readPages(10)).toBeLessThan(1500)
@@ -601,7 +607,7 @@ test.each(['redrive', 'discard'] as const)(
     const client = await pool.connect()
     closing.push(() => client.release())
     await client.query('BEGIN')
-    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [queue])
+    await client.query('SELECT FROM job WHERE queue = $1 FOR UPDATE', [storedQueue(queue)])
     const before = await waiting(pool)
     const changed = inbox.deadLetters[action](delivery.key)
     await until(async () => (await waiting(pool)) > before)

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ownTime } from '../../../test/support/own-time.ts'
 import { type RedisServer, startRedis } from '../../../test/support/redis.ts'
 import { createEngine } from '../src/create-engine.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { resolveOptions } from '../src/options.ts'
 import { begunAfter } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
@@ -91,7 +92,7 @@ describe("the user's connection", () => {
       closing.push(() => wrong.disconnect())
       const inbox = opened({ connection: form === 'options' ? reasons : client, queue })
       await inbox.start(scripted(COMPLETED), aPolicy({ concurrency: 0 }))
-      await wrong.set(`bull:${queue}:failed`, 'not what BullMQ keeps there')
+      await wrong.set(`bull:${storedQueue(queue)}:failed`, 'not what BullMQ keeps there')
       await expect(inbox.deadLetters.list()).rejects.toThrow(/WRONGTYPE/)
       expect(errors[0]).toContain('WRONGTYPE')
     },
@@ -121,7 +122,7 @@ describe('an address', () => {
     await until(() => work.runs.length === 1)
     const client = new Redis(server.url, { db: 5 })
     closing.push(() => client.disconnect())
-    expect(await client.exists(`bull:${queue}:meta`)).toBe(1)
+    expect(await client.exists(`bull:${storedQueue(queue)}:meta`)).toBe(1)
   })
 })
 
@@ -339,9 +340,17 @@ describe('an event whose process keeps crashing', () => {
     await inbox.accept(delivery)
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
-    await client.hset(`bull:${queue}:e-${delivery.key}`, { stc: times, progress: begunAfter(times) })
-    await client.lmove(`bull:${queue}:wait`, `bull:${queue}:active`, 'RIGHT', 'LEFT')
-    await client.sadd(`bull:${queue}:stalled`, `e-${delivery.key}`)
+    await client.hset(`bull:${storedQueue(queue)}:e-${delivery.key}`, {
+      stc: times,
+      progress: begunAfter(times),
+    })
+    await client.lmove(
+      `bull:${storedQueue(queue)}:wait`,
+      `bull:${storedQueue(queue)}:active`,
+      'RIGHT',
+      'LEFT',
+    )
+    await client.sadd(`bull:${storedQueue(queue)}:stalled`, `e-${delivery.key}`)
     return { queue, delivery }
   }
 
@@ -370,7 +379,9 @@ describe('an event whose process keeps crashing', () => {
       reason: 'NonRetryableError: Its process died.',
     })
     // Retries the job as a dashboard does, without this package.
-    const queueOfBullmq = new Queue(queue, { connection: { host: server.host, port: server.port } })
+    const queueOfBullmq = new Queue(storedQueue(queue), {
+      connection: { host: server.host, port: server.port },
+    })
     closing.push(() => queueOfBullmq.close())
     await (await queueOfBullmq.getJob(`e-${delivery.key}`))?.retry()
     await until(() => work.runs.length === 2)
@@ -442,7 +453,7 @@ describe('an event whose process keeps crashing', () => {
     await until(async () => (await first.stats()).active === 1)
     const client = new Redis(server.url)
     closing.push(() => client.disconnect())
-    await client.set(`bull:${queue}:e-${delivery.key}:lock`, 'another worker')
+    await client.set(`bull:${storedQueue(queue)}:e-${delivery.key}:lock`, 'another worker')
     await until(() => reasons.length === 1)
     expect(reasons).toEqual(['lease_lost'])
   })
@@ -458,7 +469,7 @@ test('with telemetry, each event carries the context of its own delivery, howeve
   const client = new Redis(server.url)
   closing.push(() => client.disconnect())
   for (const { key, id } of deliveries) {
-    const opts = await client.hget(`bull:${queue}:e-${key}`, 'opts')
+    const opts = await client.hget(`bull:${storedQueue(queue)}:e-${key}`, 'opts')
     expect(JSON.parse(opts ?? '{}')).toMatchObject({ tm: id })
   }
 })

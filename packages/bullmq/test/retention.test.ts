@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'v
 import { inFull } from '../../../test/support/in-full.ts'
 import { ownTime } from '../../../test/support/own-time.ts'
 import { toJobData } from '../src/engine/event-job.ts'
+import { OURS, storedQueue } from '../src/engine/form.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -79,7 +80,7 @@ test.concurrent('an id remembered on Redis takes at most 300 bytes, under the pr
     await inbox.start(scripted(COMPLETED), aPolicy())
     const delivery = aDelivery({ key: unique('0123456789').padEnd(22, 'x'), body: Buffer.alloc(2000, 'a') })
     await inbox.accept(delivery)
-    const key = `{tagged}:${queue}:e-${delivery.key}`
+    const key = `{tagged}:${storedQueue(queue)}:e-${delivery.key}`
     await until(async () => (await client.hget(key, 'token')) !== null)
     expect(await client.hkeys(key)).toEqual(['token', 'fingerprint', 'at'])
     // Redis also has an entry of about 40 bytes for the time to live.
@@ -130,7 +131,7 @@ test('on PostgreSQL, events are completed while very many ids expire', async () 
       `INSERT INTO job (queue, id, seq, name, state, data, added_at_ms, finished_at_ms)
       SELECT $1, 'e-' || md5(n::text), -n, 'a.b', 'completed', $2::jsonb || jsonb_build_object('body', repeat(md5(n::text), 30)), n, n
       FROM generate_series(1, ${ids}) AS n`,
-      [queue, JSON.stringify(toJobData(aDelivery(), 'token', 1000))],
+      [storedQueue(queue), JSON.stringify(toJobData(aDelivery(), 'token', 1000))],
     )
     const inbox = engine.inbox(queue, { lease: '30s' })
     const work = scripted(COMPLETED)
@@ -170,7 +171,7 @@ test('an id remembered on PostgreSQL takes at most 300 bytes, including its inde
       SELECT $1, 'e-' || left(md5(n::text), 22), n, 'a.b', 'completed', $2::jsonb, $3, $3
       FROM generate_series(1, $4::int) AS n`,
       [
-        queue,
+        storedQueue(queue),
         JSON.stringify(toJobData(aDelivery(), `${crypto.randomUUID()}:1a2b`, 604_800_000)),
         now - 60_000,
         count,
@@ -178,9 +179,9 @@ test('an id remembered on PostgreSQL takes at most 300 bytes, including its inde
     )
     const left = async () => Number((await pool.query('SELECT count(*) AS n FROM job')).rows[0].n)
     await until(async () => (await left()) === 0, 60_000)
-    await pool.query('VACUUM ackhook_remembered')
+    await pool.query(`VACUUM ${OURS}remembered`)
     const { rows } = await pool.query(
-      `SELECT count(*) AS n, pg_total_relation_size('ackhook_remembered') AS bytes FROM ackhook_remembered`,
+      `SELECT count(*) AS n, pg_total_relation_size('${OURS}remembered') AS bytes FROM ${OURS}remembered`,
     )
     expect(Number(rows[0].n)).toBe(count)
     expect(Number(rows[0].bytes) / count).toBeLessThan(300)

@@ -2,6 +2,7 @@ import type { PresenceDirectory, PresenceStore, PublishedHandlers } from '@ackho
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { OURS, storedQueue } from '../src/engine/form.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -127,10 +128,11 @@ test('on Redis, an entry whose job is gone is found behind a backlog of waiting 
   const client = new Redis(String(engine.options.connection))
   closing.push(() => client.disconnect())
   for (let i = 0; i < 150; i++) {
-    await client.hset(`bull:${queue}:${i}`, 'data', '{}')
-    await client.zadd(`bull:${queue}:ackhook-postponed`, 1, i)
+    await client.hset(`bull:${storedQueue(queue)}:${i}`, 'data', '{}')
+    await client.zadd(`bull:${storedQueue(queue)}:ackhook-postponed`, 1, i)
   }
-  for (let i = 0; i < 5; i++) await client.zadd(`bull:${queue}:ackhook-postponed`, 2, `gone-${i}`)
+  for (let i = 0; i < 5; i++)
+    await client.zadd(`bull:${storedQueue(queue)}:ackhook-postponed`, 2, `gone-${i}`)
   await until(async () => {
     await board.publish(own)
     return (await board.read()).postponed === 150
@@ -148,11 +150,13 @@ test('on PostgreSQL, a publication does not wait for a process that renews an en
     options: '-c search_path=bullmq',
   })
   closing.push(() => pool.end())
-  await pool.query("INSERT INTO ackhook_postponed (queue, id, due_at) VALUES ($1, 'gone', 'epoch')", [queue])
+  await pool.query(`INSERT INTO ${OURS}postponed (queue, id, due_at) VALUES ($1, 'gone', 'epoch')`, [
+    storedQueue(queue),
+  ])
   const client = await pool.connect()
   await client.query('BEGIN')
-  await client.query("DELETE FROM ackhook_postponed WHERE id = 'gone'")
-  await client.query("UPDATE ackhook_process SET seen_at = seen_at WHERE id = 'two'")
+  await client.query(`DELETE FROM ${OURS}postponed WHERE id = 'gone'`)
+  await client.query(`UPDATE ${OURS}process SET seen_at = seen_at WHERE id = 'two'`)
   await board.publish(own)
   await client.query('COMMIT')
   client.release()

@@ -5,6 +5,7 @@ import { Command, Redis } from 'ioredis'
 import { Pool, types } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { recordingLogger, SECRET } from '../../../test/support/receiving.ts'
+import { storedQueue } from '../src/engine/form.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, scripted, unique, until } from './parts.ts'
 
@@ -27,7 +28,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => Promise.all(engines.map(engine => engine.stop())))
 
-function aQueue(engine: TestEngine, name = unique('q')) {
+function aQueue(engine: TestEngine, name: string) {
   const queue = engine.queue(name)
   closing.push(() => queue.close())
   return queue
@@ -75,8 +76,9 @@ describe.each([
     '%s is logged, observed and passed to onDeadLetter, and becomes a dead letter with its data',
     async (_, opts, data) => {
       const engine = engineOf()
-      const queue = aQueue(engine)
-      const { receiver, inbox, seen, letters, ran, logger } = await receiving(engine, queue.name)
+      const name = unique('q')
+      const queue = aQueue(engine, name)
+      const { receiver, inbox, seen, letters, ran, logger } = await receiving(engine, name)
       const job = await queue.add('mine', data, { attempts: 5, ...opts })
       await until(async () => (await inbox.stats()).dead === 1)
 
@@ -114,24 +116,26 @@ describe.each([
 
   test('a job that died before its id was stored is found by it once listed', async () => {
     const engine = engineOf()
-    const queue = aQueue(engine)
+    const name = unique('q')
+    const queue = aQueue(engine, name)
     const job = await queue.add('mine', { hello: 'world' })
-    const dying = anInbox(engine, queue.name)
+    const dying = anInbox(engine, name)
     await dying.start(scripted({ outcome: 'dead', error: new Error('as core'), notified: false }), aPolicy())
     await until(async () => (await dying.stats()).dead === 1)
     const key = await eventKey('', job.id!)
     const [letter] = await dying.deadLetters.list()
     expect(letter!.key).toBe(key)
     expect(await dying.deadLetters.get(key)).toMatchObject({ id: job.id })
-    const tool = anInbox(engine, queue.name, { create: false })
+    const tool = anInbox(engine, name, { create: false })
     expect(await tool.deadLetters.discard(key)).toBe(true)
   })
 
   test('a redelivery of the event replaces it', async () => {
     const engine = engineOf()
-    const queue = aQueue(engine)
+    const name = unique('q')
+    const queue = aQueue(engine, name)
     const delivery = aDelivery()
-    const inbox = anInbox(engine, queue.name)
+    const inbox = anInbox(engine, name)
     const work = scripted({ outcome: 'dead', error: new Error('as core'), notified: false }, COMPLETED)
     await inbox.start(work, aPolicy())
     await queue.add('damaged', { token: 7 }, { jobId: `e-${delivery.key}` })
@@ -155,8 +159,9 @@ describe('on Redis', () => {
     ],
     ['nothing left but its place in the queue', undefined, undefined, '{}'],
   ])('an event with %s is a dead letter', async (_, field, value, text) => {
-    const queue = aQueue(redis)
-    const { receiver, inbox, letters, ran } = await receiving(redis, queue.name)
+    const name = unique('q')
+    const queue = aQueue(redis, name)
+    const { receiver, inbox, letters, ran } = await receiving(redis, name)
     const key = `bull:${queue.name}:e-lost`
     await queue.pause()
     await queue.add('conversation.resolved', {}, { jobId: 'e-lost' })
@@ -172,8 +177,9 @@ describe('on Redis', () => {
   })
 
   test('an event whose options or progress are not JSON runs like any other', async () => {
-    const queue = aQueue(redis)
-    const inbox = anInbox(redis, queue.name)
+    const name = unique('q')
+    const queue = aQueue(redis, name)
+    const inbox = anInbox(redis, name)
     const work = scripted({ outcome: 'retry', delayMs: 1, error: new Error('no') }, COMPLETED)
     await inbox.start(work, aPolicy())
     await queue.pause()
@@ -194,7 +200,7 @@ describe('on Redis', () => {
     const delivery = aDelivery()
     await inbox.accept(delivery)
     await until(async () => (await inbox.stats()).dead === 1)
-    await onRedis(client => client.del(`bull:${queue}:e-${delivery.key}`))
+    await onRedis(client => client.del(`bull:${storedQueue(queue)}:e-${delivery.key}`))
     const [letter] = await inbox.deadLetters.list()
     expect(letter).toMatchObject({ id: `e-${delivery.key}`, type: '', body: Buffer.alloc(0) })
     expect(await inbox.deadLetters.redrive(letter!.key)).toBe(false)

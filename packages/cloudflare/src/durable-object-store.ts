@@ -1,7 +1,7 @@
 import { ConfigurationError, type DedupeStore } from '@ackhook/core'
-import { type Claim, refuseUnknownNames, type StoredId, wholeNumber } from '@ackhook/core/spi'
+import { type Claim, earlierVersion, refuseUnknownNames, type StoredId, wholeNumber } from '@ackhook/core/spi'
 import type { EventIdsBinding, EventIdsStub } from './bindings.ts'
-import type { Ask } from './event-ids.ts'
+import { type Ask, HAS_EARLIER_IDS } from './event-ids.ts'
 
 /** Options of {@link durableObjectStore}. */
 export interface DurableObjectStoreOptions {
@@ -36,6 +36,7 @@ export function durableObjectStore(
       namespace.idFromName(`ids-${shardOf(question.key, shards)}`) as never,
     )
     const reply = await stub.fetch(ADDRESS, { method: 'POST', body: JSON.stringify(question) })
+    if (reply.status === HAS_EARLIER_IDS) throw hasEarlierIds()
     if (reply.status !== 200) throw new Error(`EventIds returned ${reply.status}`)
     return (await reply.json()) as Answer
   }
@@ -56,6 +57,13 @@ export function durableObjectStore(
 const ADDRESS = 'https://event-ids/'
 const NO_BINDING =
   'must be the binding of the class EventIds, such as env.EVENT_IDS: name it under durable_objects.bindings and migrations of wrangler.jsonc, and export the class from the main module'
+
+function hasEarlierIds(): Error {
+  return earlierVersion('There are ids in a Durable Object of EventIds', {
+    code: 'store_unavailable',
+    let: 'run until they have expired, or bind a new class',
+  })
+}
 
 function shardOf(key: string, shards: number): number {
   let hash = 0

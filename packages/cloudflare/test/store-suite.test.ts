@@ -3,6 +3,7 @@ import { storeSuite } from '@ackhook/conformance/store'
 import type { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { itUnlessLong } from '../../../test/support/in-full.ts'
+import { until } from '../../../test/support/until.ts'
 import { bundleWorker, startCloudflare } from './worker-program.ts'
 
 const SHARDS = 4
@@ -77,6 +78,24 @@ async function openCounted() {
 describe('durableObjectStore', () => {
   const cases = storeSuite({ open, openFailing, openCounted })
   for (const { id, name, run } of cases) itUnlessLong(id, LONG)(`${name} (${id})`, run)
+
+  test('refuses claims while its object has ids of an earlier version, and only then', async () => {
+    const { own } = await binding()
+    const store = durableObjectStore(own, { shards: 1 })
+    const lease = { leaseMs: 60_000, fingerprint: 1 }
+    const left = Date.now() + 10_000
+    const stub = own.get(own.idFromName('ids-0') as never)
+    const put = { method: 'PUT', body: JSON.stringify({ until: left }) }
+    await Promise.resolve(stub.fetch('https://event-ids/', put as never)).catch(() => {})
+    await expect(store.claim('new', 'a', lease)).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(
+        /ids in a Durable Object.*let Ackhook at commit 09643bf9 run until they/,
+      ),
+    })
+    await until('they have expired', async () => Date.now() > left)
+    expect(await store.claim('new', 'a', lease)).toEqual({ outcome: 'claimed' })
+  })
 
   test('runs every case but those of a limited store', () => {
     expect(cases.notRun.map(({ missing }) => missing)).toEqual(['openSmall'])

@@ -6,7 +6,7 @@
  */
 
 export { CODES, isFromSender, isProven } from './errors/codes.ts'
-export { earlierVersion } from './errors/earlier-version.ts'
+export { type EarlierVersionParts, earlierVersion } from './errors/earlier-version.ts'
 export { DOCS, describeError, stackOf } from './errors/errors.ts'
 export { isError } from './errors/is-error.ts'
 export { kindOf } from './errors/kind-of.ts'

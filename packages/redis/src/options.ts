@@ -6,7 +6,8 @@ import type { RedisClient } from './redis-client.ts'
 /** Options of `redisStore`: key prefix, timeout, and behavior while Redis is unavailable. */
 export interface RedisStoreOptions {
   /**
-   * Prefix of every key. Default `'ackhook:'`. With more than 8 characters, each remembered id takes 16 more bytes.
+   * Prefix of every key, before the number of the stored form. Default `'ackhook'`. With more than 7 characters, each
+   * remembered id takes 16 more bytes.
    */
   readonly prefix?: string | undefined
   /** Time limit for each call, whatever the client's settings. Default `'1s'`. */
@@ -25,11 +26,17 @@ export interface RedisStoreOptions {
 }
 
 export interface ResolvedOptions {
+  /** With the number of the form. */
   readonly prefix: string
+  /** Prefix of the keys of versions from before the first release. */
+  readonly earlierPrefix: string
   readonly timeoutMs: number
   readonly failOpen: boolean
   readonly confirmation: Confirmation | undefined
 }
+
+/** Number of the form of a key and its value. A change of it raises the number. */
+const FORM = 2
 
 const NAMES = [
   'prefix',
@@ -49,12 +56,12 @@ export function resolveOptions(client: RedisClient, options: RedisStoreOptions):
     }
   }
   refuseUnknownNames(options, NAMES)
-  const { prefix = 'ackhook:', timeout = '1s', onStoreError = 'reject', replicas = 0 } = options
-  if (typeof prefix !== 'string')
-    throw new ConfigurationError('prefix', "must be a string such as 'ackhook:'")
+  const { prefix = 'ackhook', timeout = '1s', onStoreError = 'reject', replicas = 0 } = options
+  if (typeof prefix !== 'string') throw new ConfigurationError('prefix', "must be a string such as 'ackhook'")
   const timeoutMs = durationMs(timeout, { option: 'timeout', minMs: 10, maxMs: 10_000 })
   return {
-    prefix,
+    prefix: `${prefix}${FORM}`,
+    earlierPrefix: options.prefix ?? 'ackhook:',
     timeoutMs,
     failOpen: oneOf('onStoreError', onStoreError, ['reject', 'process']) === 'process',
     confirmation: confirmationOf(client, wholeNumber('replicas', replicas, 0, MAX_REPLICAS), timeoutMs),

@@ -5,7 +5,7 @@
 export interface RedisClient {
   evalsha(sha: string, keyCount: number, ...args: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>
-  /** Sends a command: to claim a single key, or to read the eviction policy. */
+  /** Sends a command: to claim a single key, to read the eviction policy, or to look for keys of an earlier version. */
   call(command: string, ...args: string[]): Promise<unknown>
   /** `true` for Redis Cluster, where a command can only use keys of one slot. */
   readonly isCluster?: boolean

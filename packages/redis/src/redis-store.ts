@@ -4,6 +4,7 @@ import {
   type ClaimOptions,
   type CompleteOptions,
   createTimeouts,
+  earlierVersion,
   type KeptRuns,
   KeptUndos,
   type StoredId,
@@ -13,6 +14,7 @@ import {
 import { BatchedScript } from './batched-script.ts'
 import { confirmedByReplicas } from './confirmed-by-replicas.ts'
 import { hadNoConnection } from './connection-reason.ts'
+import { hasEarlierIds } from './earlier-ids.ts'
 import { evictionPolicies } from './eviction-policy.ts'
 import { isConnectionError } from './is-connection-error.ts'
 import { Links } from './links.ts'
@@ -40,6 +42,8 @@ const FULL: Claim = { outcome: 'full' }
 /** Interval between policy checks: an operator may change the policy, or a failover lead to a server with another one. */
 const RECHECK_POLICY_MS = 60_000
 const CONNECT_POLL_MS = 50
+/** Keys of a Cluster to which a start tries to write. */
+const CLUSTER_PROBES = 8
 
 /**
  * Creates a store of handled ids in Redis, shared by every process that uses the same Redis and prefix. Each call is
@@ -170,30 +174,49 @@ class RedisStore {
       this.#startWithout(cause)
       return
     }
+    await this.#refuseEarlier(client)
     await this.#readPolicies(client).then(
       policies => this.#reportPolicies(policies),
       error => report(policyUnknown(error)),
     )
   }
 
+  /** Rejects while ids of an earlier form are there. A user who may not list keys is not asked for more rights. */
+  async #refuseEarlier(client: RedisClient): Promise<void> {
+    const { earlierPrefix: prefix, timeoutMs } = this.#options
+    const found = withDeadline(hasEarlierIds(client, prefix), {
+      operation: 'redisStore.start',
+      ms: timeoutMs,
+    })
+    if (!(await found.catch(() => false))) return
+    throw earlierVersion(`There are ids under the prefix '${prefix}'`, {
+      code: 'store_unavailable',
+      let: 'run until they have expired, or delete them',
+    })
+  }
+
   /**
-   * Deletes a key that does not exist: refused by a read-only server, one that may not write without its replicas or
+   * Deletes keys that do not exist: refused by a read-only server, one that may not write without its replicas or
    * its disk, and for a user without the permission. A client that is not connected yet has the whole time, whether
    * it queues commands or refuses them.
    */
   async #tryToWrite(client: RedisClient): Promise<void> {
     const { prefix, timeoutMs, confirmation } = this.#options
     const commands = confirmation === undefined ? client : confirmedByReplicas(client, confirmation)
+    // A Cluster without one of its masters still serves the others' slots.
+    const keys = Array.from(
+      { length: client.isCluster === true ? CLUSTER_PROBES : 1 },
+      (_, i) => `${prefix}start${i}`,
+    )
     const endsAt = performance.now() + timeoutMs
     for (;;) {
       const leftMs = Math.max(1, endsAt - performance.now())
       try {
-        await withDeadline(commands.call('del', `${prefix}start`), {
-          operation: 'redisStore.start',
-          ms: leftMs,
-        })
+        const deleted = keys.map(key => commands.call('del', key))
+        await withDeadline(Promise.any(deleted), { operation: 'redisStore.start', ms: leftMs })
         return
-      } catch (error) {
+      } catch (failure) {
+        const [error = failure] = Object(failure as AggregateError).errors ?? []
         if (leftMs < CONNECT_POLL_MS || client.status === 'end' || !hadNoConnection(error)) throw error
         await new Promise(resolve => setTimeout(resolve, CONNECT_POLL_MS))
       }

@@ -39,7 +39,7 @@ const FREE = '-'
 //   t#<keep>:<lapses>:<attempts>:<token>
 //                   the same for a counted run; the key outlives the lease by <keep> milliseconds
 //   t-<lapses>:<attempts>
-//                   free, with the count of earlier runs. An earlier release takes it for a lease, and waits
+//                   free, with the count of earlier runs
 //   <whole number>  handled; the number is the body's fingerprint. Redis stores a number in the object
 //                   itself, and shares one object for equal numbers below 10,000: a remembered id then
 //                   takes only its key.

@@ -64,7 +64,7 @@ describe.each([
     const key = await healed(store)
     const plain = connect(server.url)
     const prefix = 'keyPrefix' in options ? options.keyPrefix : ''
-    expect(await plain.get(`${prefix}ackhook:${key}`)).toBe('ttoken')
+    expect(await plain.get(`${prefix}ackhook2${key}`)).toBe('ttoken')
     plain.disconnect()
     client.disconnect()
   })
@@ -204,7 +204,7 @@ describe.each([
     const aliveKeys: string[] = []
     for (let i = 0; aliveKeys.length < 40 || deadKeys.length < 20; i++) {
       const key = `dead-${i}`
-      const slot = Number(await client.nodes()[0]!.call('CLUSTER', 'KEYSLOT', `ackhook:${key}`))
+      const slot = Number(await client.nodes()[0]!.call('CLUSTER', 'KEYSLOT', `ackhook2${key}`))
       const isDead = client.slots[slot]?.[0] === `127.0.0.1:${dead.port}`
       ;(isDead ? deadKeys : aliveKeys).push(key)
     }

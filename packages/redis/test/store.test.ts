@@ -63,7 +63,7 @@ describe('round trips', () => {
         Promise.all(['alone', 'together', 'too'].map(key => store.claim(key, 'token', lease)))
       await claimAll()
       for (const key of ['alone', 'together', 'too']) {
-        expect(await client.get(`app:${_}:${key}`)).toBe('ttoken')
+        expect(await client.get(`app:${_}:2${key}`)).toBe('ttoken')
       }
       prefixed.disconnect()
     },

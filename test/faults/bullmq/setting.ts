@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach } from 'vitest'
+import { storedQueue } from '../../../packages/bullmq/src/engine/form.ts'
 import { begunAfter, migrate } from '../../../packages/bullmq/test/engines.ts'
 import { unique } from '../../../packages/bullmq/test/parts.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -48,7 +49,7 @@ async function redis(): Promise<Server> {
     restart: () => server.restart(),
     async countStalls(queue, times) {
       const client = new Redis(server.url)
-      const [job] = await client.keys(`bull:${queue}:e-??????????????????????`)
+      const [job] = await client.keys(`bull:${storedQueue(queue)}:e-??????????????????????`)
       await client.hset(job!, { stc: times, progress: begunAfter(times) })
       client.disconnect()
     },
@@ -67,7 +68,7 @@ async function postgres(): Promise<Server> {
       const client = new Client({ connectionString: server.url })
       await client.connect()
       await client.query('UPDATE bullmq.job SET stalled_count = $2, progress = $3 WHERE queue = $1', [
-        queue,
+        storedQueue(queue),
         times,
         begunAfter(times),
       ])

@@ -122,7 +122,7 @@ export function redisFaults(scale: number): void {
       gone.disconnect()
       const client = new Redis(server.url)
       server.resume()
-      await until('the late claim is applied', async () => (await client.get('ackhook:id')) === 'tgone')
+      await until('the late claim is applied', async () => (await client.get('ackhook2id')) === 'tgone')
       const next = redisStore(client)
       expect(await next.claim('id', 'next', { leaseMs: 1000, fingerprint: 1 })).toMatchObject({
         outcome: 'in_flight',

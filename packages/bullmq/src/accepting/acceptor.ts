@@ -11,6 +11,7 @@ import {
 import type { JobsOptions } from 'bullmq'
 import type { Engine, KnownJob } from '../engine/engine.ts'
 import { BACKOFF, jobIdOf, type NewJob, toJobData, toJobOrder } from '../engine/event-job.ts'
+import { ORDER } from '../engine/form.ts'
 import type { Pruner } from '../retention/pruner.ts'
 import { CapacityCounter } from './capacity-counter.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -107,8 +108,8 @@ export class Acceptor {
   async #store(delivery: Delivery): Promise<AcceptResult> {
     const jobId = jobIdOf(delivery.key)
     const data = toJobData(delivery, this.#newToken(), this.#policy.retentionMs)
-    const ackhookOrder = delivery.order && toJobOrder(delivery.order)
-    const opts = { jobId, ...this.#jobOptions, ...(ackhookOrder && { ackhookOrder }) }
+    const order = delivery.order && toJobOrder(delivery.order)
+    const opts = { jobId, ...this.#jobOptions, ...(order && { [ORDER]: order }) }
     const job = { name: delivery.type, data, opts }
     let known: KnownJob | undefined
     for (let tries = 0; tries < MAX_TRIES; tries++) {

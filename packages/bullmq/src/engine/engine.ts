@@ -21,6 +21,7 @@ export interface WorkerSettings extends Pick<WorkerOptions, 'maxStalledCount' | 
 
 /** Settings of both engines, apart from their connection. */
 export interface EngineSettings {
+  /** The option, from which the name of BullMQ's queue derives. */
   readonly queue: string
   /** Redis only. */
   readonly prefix: string | undefined
@@ -61,8 +62,7 @@ export interface KnownJob extends Partial<Remembered> {
 
 /** Milliseconds since the epoch. */
 export interface RememberedTimes {
-  /** Absent if an earlier release has replaced the job by its id. */
-  readonly handledAt?: number
+  readonly handledAt: number
   readonly rememberedUntil: number
 }
 
@@ -95,7 +95,7 @@ export interface Bite {
 
 /** One inbox on BullMQ: its queue, with its connections. Both engines give the same guarantees. */
 export interface Engine {
-  /** Name of its queue. */
+  /** Name of its queue in BullMQ. */
   readonly name: string
   readonly board: EventBoard
   /** `true` if the user set BullMQ's telemetry. */
@@ -115,7 +115,7 @@ export interface Engine {
   ready(): Promise<unknown>
   /** Resolves to whether the server has this queue. */
   exists(): Promise<boolean>
-  /** Rejects if an earlier version left events where this one does not look for them. Changes nothing. */
+  /** Rejects if an earlier version left events in a form of its own. Changes nothing. */
   refuseEarlier(): Promise<void>
   /** Creates this package's own tables beside BullMQ's, if they are missing. */
   prepare(policy: PreparePolicy): Promise<void>

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Delivery, SerialOrder } from '@ackhook/core'
 import { traceContext } from '@ackhook/core/spi'
 import type { Job, JobsOptions, Queue } from 'bullmq'
+import type { ORDER } from './form.ts'
 
 /** Part of a handled event that stays until its retention is over. */
 export interface Remembered {
@@ -20,7 +21,7 @@ export interface JobData extends Remembered {
   readonly id: string
   readonly namespace: string
   readonly receivedAt: number
-  /** Trace context of the request. Absent without a trace, and in jobs of releases that stored none. */
+  /** Trace context of the request, if it had one. */
   readonly traceparent?: string
   readonly tracestate?: string
   /** The exact signed bytes, as text: re-serialized JSON would differ. In base64 if text cannot hold them. */
@@ -32,7 +33,7 @@ export interface JobData extends Remembered {
 export interface NewJob {
   readonly name: string
   readonly data: JobData
-  readonly opts: JobsOptions & { readonly jobId: string; readonly ackhookOrder?: JobOrder | undefined }
+  readonly opts: JobsOptions & { readonly jobId: string; readonly [ORDER]?: JobOrder | undefined }
 }
 
 /** The job's position among those of its ordering key. */

@@ -1,16 +1,16 @@
-/**
- * Creates nothing if BullMQ's own tables are missing. A release that changes the function renames function and trigger.
- */
-export const ORDER_IS_MISSING = `
+import { ORDER, OURS } from '../engine/form.ts'
+
+/** Creates nothing if BullMQ's own tables are missing. */
+export const ORDER_IS_MISSING: string = `
 SELECT to_regclass('job') IS NOT NULL AND NOT EXISTS (
-  SELECT FROM pg_trigger WHERE tgrelid = to_regclass('job') AND tgname = 'ackhook_order_3'
+  SELECT FROM pg_trigger WHERE tgrelid = to_regclass('job') AND tgname = '${OURS}order_3'
 ) AS missing`
 
 /** Isolation level that {@link CREATE_ORDER} needs: a statement must see the result of the one it waited for. */
 export const ISOLATION = `SELECT current_setting('default_transaction_isolation') AS isolation`
 
-const KEY = `(opts #>> '{ackhookOrder,key}')`
-const AT = `((opts #>> '{ackhookOrder,at}')::bigint)`
+const KEY = `(opts #>> '{${ORDER},key}')`
+const AT = `((opts #>> '{${ORDER},at}')::bigint)`
 /** States of a key's head. At most one event of a key is in any of them. */
 const IS_HEAD = `state IN ('waiting', 'active', 'delayed')`
 /** A state from which no worker takes a job. BullMQ's own, for the parents of other jobs. */
@@ -27,12 +27,12 @@ const BEHIND = 'waiting-children'
 export const CREATE_ORDER: string = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));
 
-CREATE INDEX IF NOT EXISTS ackhook_job_head_idx ON job (queue, ${KEY})
+CREATE INDEX IF NOT EXISTS ${OURS}job_head_idx ON job (queue, ${KEY})
   WHERE ${IS_HEAD} AND ${KEY} IS NOT NULL;
-CREATE INDEX IF NOT EXISTS ackhook_job_behind_idx ON job (queue, ${KEY}, ${AT}, seq)
+CREATE INDEX IF NOT EXISTS ${OURS}job_behind_idx ON job (queue, ${KEY}, ${AT}, seq)
   WHERE state = '${BEHIND}' AND ${KEY} IS NOT NULL;
 
-CREATE OR REPLACE FUNCTION ackhook_order_job() RETURNS trigger
+CREATE OR REPLACE FUNCTION ${OURS}order_job() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path FROM CURRENT
 SET plan_cache_mode TO force_generic_plan
@@ -45,7 +45,7 @@ DECLARE
   v_id text;
 BEGIN
   IF TG_OP = 'DELETE' THEN v_job := OLD; ELSE v_job := NEW; END IF;
-  v_key := v_job.opts #>> '{ackhookOrder,key}';
+  v_key := v_job.opts #>> '{${ORDER},key}';
   IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM job WHERE queue = v_job.queue AND id = v_job.id) THEN
     RETURN NEW;
   END IF;
@@ -63,7 +63,7 @@ BEGIN
         SELECT id FROM job
          WHERE queue = v_job.queue AND ${KEY} = v_key AND ${IS_HEAD} AND id <> v_job.id
            AND state = 'waiting' AND attempts_started = 0
-           AND ${AT} > (v_job.opts #>> '{ackhookOrder,at}')::bigint
+           AND ${AT} > (v_job.opts #>> '{${ORDER},at}')::bigint
          FOR UPDATE SKIP LOCKED);
       IF NOT FOUND THEN
         NEW.state := '${BEHIND}';
@@ -87,16 +87,16 @@ BEGIN
 END;
 $$;
 
-DROP TRIGGER IF EXISTS ackhook_order_1 ON job;
-CREATE TRIGGER ackhook_order_1 BEFORE INSERT ON job FOR EACH ROW
-  WHEN (NEW.opts ? 'ackhookOrder' AND NEW.state IN ('waiting', 'delayed'))
-  EXECUTE FUNCTION ackhook_order_job();
-DROP TRIGGER IF EXISTS ackhook_order_2 ON job;
-CREATE TRIGGER ackhook_order_2 BEFORE UPDATE OF state ON job FOR EACH ROW
-  WHEN (NEW.opts ? 'ackhookOrder'
+DROP TRIGGER IF EXISTS ${OURS}order_1 ON job;
+CREATE TRIGGER ${OURS}order_1 BEFORE INSERT ON job FOR EACH ROW
+  WHEN (NEW.opts ? '${ORDER}' AND NEW.state IN ('waiting', 'delayed'))
+  EXECUTE FUNCTION ${OURS}order_job();
+DROP TRIGGER IF EXISTS ${OURS}order_2 ON job;
+CREATE TRIGGER ${OURS}order_2 BEFORE UPDATE OF state ON job FOR EACH ROW
+  WHEN (NEW.opts ? '${ORDER}'
     AND (OLD.state IN ('completed', 'failed') OR NEW.state IN ('completed', 'failed')))
-  EXECUTE FUNCTION ackhook_order_job();
-DROP TRIGGER IF EXISTS ackhook_order_3 ON job;
-CREATE TRIGGER ackhook_order_3 AFTER DELETE ON job FOR EACH ROW
-  WHEN (OLD.opts ? 'ackhookOrder' AND OLD.${IS_HEAD})
-  EXECUTE FUNCTION ackhook_order_job();`
+  EXECUTE FUNCTION ${OURS}order_job();
+DROP TRIGGER IF EXISTS ${OURS}order_3 ON job;
+CREATE TRIGGER ${OURS}order_3 AFTER DELETE ON job FOR EACH ROW
+  WHEN (OLD.opts ? '${ORDER}' AND OLD.${IS_HEAD})
+  EXECUTE FUNCTION ${OURS}order_job();`

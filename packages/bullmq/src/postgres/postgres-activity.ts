@@ -1,5 +1,6 @@
 import { type ActivityQuery, type ActivitySlot, type CountedSlot, MAX_SLOT_BYTES } from '@ackhook/core/spi'
 import type { ActivityBoard } from '../engine/event-board.ts'
+import { OURS } from '../engine/form.ts'
 import { SERVER_NOW_MS } from './statements.ts'
 import type { Queries } from './typed-queries.ts'
 
@@ -10,12 +11,12 @@ import type { Queries } from './typed-queries.ts'
  */
 const ADD = `
 WITH dropped AS (
-  DELETE FROM ackhook_activity AS slot
+  DELETE FROM ${OURS}activity AS slot
   USING jsonb_to_recordset($2::jsonb) AS added("lengthMs" bigint, "startedAt" bigint, "keptSince" bigint)
   WHERE queue = $1 AND length_ms = "lengthMs"
     AND started_at_ms < least("keptSince", ${SERVER_NOW_MS} - ("startedAt" - "keptSince"))
 )
-INSERT INTO ackhook_activity AS known (queue, length_ms, started_at_ms, counts)
+INSERT INTO ${OURS}activity AS known (queue, length_ms, started_at_ms, counts)
 SELECT $1, "lengthMs", "startedAt", counts
 FROM jsonb_to_recordset($2::jsonb) AS added("lengthMs" bigint, "startedAt" bigint, counts jsonb)
 ORDER BY "lengthMs"
@@ -30,7 +31,7 @@ WHERE octet_length(known.counts::text) + octet_length(EXCLUDED.counts::text) <= 
 
 /** $1 queue, $2 length of the slots, $3 start of the first one. */
 const READ = `
-SELECT started_at_ms, counts::text AS counts FROM ackhook_activity
+SELECT started_at_ms, counts::text AS counts FROM ${OURS}activity
 WHERE queue = $1 AND length_ms = $2 AND started_at_ms >= $3 ORDER BY started_at_ms`
 
 /** Figures, in a table beside BullMQ's. */

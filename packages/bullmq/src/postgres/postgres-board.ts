@@ -6,6 +6,7 @@ import {
   type Postponement,
   STALE_MS,
 } from '../engine/event-board.ts'
+import { OURS } from '../engine/form.ts'
 import { readPause } from '../engine/queue-pause.ts'
 import { emptyBeforeStart } from './before-start.ts'
 import { PostgresActivity } from './postgres-activity.ts'
@@ -18,45 +19,45 @@ import type { Queries } from './typed-queries.ts'
  */
 const PUBLISH = `
 WITH ended AS (
-  DELETE FROM ackhook_process WHERE (queue, id) IN (
-    SELECT queue, id FROM ackhook_process
+  DELETE FROM ${OURS}process WHERE (queue, id) IN (
+    SELECT queue, id FROM ${OURS}process
     WHERE queue = $1 AND id <> $2 AND expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
   )
 ), stale AS (
-  DELETE FROM ackhook_postponed WHERE (queue, id) IN (
-    SELECT queue, id FROM ackhook_postponed AS postponed
+  DELETE FROM ${OURS}postponed WHERE (queue, id) IN (
+    SELECT queue, id FROM ${OURS}postponed AS postponed
     WHERE queue = $1 AND due_at < clock_timestamp() - $5::float8 * interval '1 millisecond' AND NOT EXISTS (
       SELECT FROM job
       WHERE job.queue = $1 AND job.id = postponed.id AND state IN ('waiting', 'delayed', 'active')
     ) FOR UPDATE SKIP LOCKED
   )
 )
-INSERT INTO ackhook_process AS known (queue, id, published, seen_at, expires_at)
+INSERT INTO ${OURS}process AS known (queue, id, published, seen_at, expires_at)
 VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4::float8 * interval '1 millisecond')
 ON CONFLICT (queue, id) DO UPDATE
 SET published = EXCLUDED.published, seen_at = EXCLUDED.seen_at, expires_at = EXCLUDED.expires_at`
 
 /** $1 queue. Returns at least one row, which has the count and the pause. */
 const READ = `
-SELECT ${PAUSE_COLUMNS}, (SELECT count(*) FROM ackhook_postponed WHERE queue = $1) AS postponed, published,
+SELECT ${PAUSE_COLUMNS}, (SELECT count(*) FROM ${OURS}postponed WHERE queue = $1) AS postponed, published,
   extract(epoch FROM clock_timestamp() - seen_at) * 1000 AS seen_ms
 FROM (SELECT) AS always
-LEFT JOIN ackhook_process ON queue = $1 AND expires_at > clock_timestamp()`
+LEFT JOIN ${OURS}process ON queue = $1 AND expires_at > clock_timestamp()`
 
 /** $1 queue, $2 id of the job, $3 its progress, $4 the delay. */
 const POSTPONE = `
 WITH marked AS (UPDATE job SET progress = $3::jsonb WHERE queue = $1 AND id = $2 RETURNING queue, id)
-INSERT INTO ackhook_postponed (queue, id, due_at)
+INSERT INTO ${OURS}postponed (queue, id, due_at)
 SELECT queue, id, clock_timestamp() + $4::float8 * interval '1 millisecond' FROM marked
 ON CONFLICT (queue, id) DO UPDATE SET due_at = EXCLUDED.due_at`
 
 /** $1 queue, $2 id of the job, $3 its progress, $4 its attempts. */
 const ABANDON = `
-WITH resumed AS (DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2)
+WITH resumed AS (DELETE FROM ${OURS}postponed WHERE queue = $1 AND id = $2)
 UPDATE job SET progress = $3::jsonb, attempts_made = $4 WHERE queue = $1 AND id = $2`
 
 /** $1 queue, $2 id of the job. */
-const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
+const RESUME = `DELETE FROM ${OURS}postponed WHERE queue = $1 AND id = $2`
 
 /**
  * The minute is by the process's clock. One that is ahead drops no minutes of others. $1 queue, $2 minute, $3 handled,
@@ -64,18 +65,18 @@ const RESUME = 'DELETE FROM ackhook_postponed WHERE queue = $1 AND id = $2'
  */
 const COUNT = `
 WITH dropped AS (
-  DELETE FROM ackhook_minute WHERE queue = $1 AND started_at_ms <= least($2, ${SERVER_NOW_MS}) - $5::bigint
+  DELETE FROM ${OURS}minute WHERE queue = $1 AND started_at_ms <= least($2, ${SERVER_NOW_MS}) - $5::bigint
 )
-INSERT INTO ackhook_minute AS known (queue, started_at_ms, handled, dead_lettered, received)
+INSERT INTO ${OURS}minute AS known (queue, started_at_ms, handled, dead_lettered, received)
 VALUES ($1, $2, $3, $4, $6)
 ON CONFLICT (queue, started_at_ms) DO UPDATE
 SET handled = known.handled + EXCLUDED.handled, dead_lettered = known.dead_lettered + EXCLUDED.dead_lettered,
   received = known.received + EXCLUDED.received`
 
-/** Reads a table that may lack the column `received`, which a later release added. $1 queue, $2 the last minute to leave out. */
+/** $1 queue, $2 the last minute to leave out. */
 const MINUTES = `
-SELECT started_at_ms, handled, dead_lettered, coalesce(to_jsonb(ackhook_minute)->>'received', '0') AS received
-FROM ackhook_minute
+SELECT started_at_ms, handled, dead_lettered, received
+FROM ${OURS}minute
 WHERE queue = $1 AND started_at_ms > $2 ORDER BY started_at_ms`
 
 /** The board, in four tables beside BullMQ's. */

@@ -1,5 +1,5 @@
 import { AckhookError, ConfigurationError } from '@ackhook/core'
-import type { StoreNotice } from '@ackhook/core/spi'
+import { earlierVersion, type StoreNotice } from '@ackhook/core/spi'
 import {
   createPostgresBackend,
   isPgPool,
@@ -25,6 +25,7 @@ import {
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, JobData, NewJob } from '../engine/event-job.ts'
 import { fetching } from '../engine/fetching.ts'
+import { ORDER, storedQueue } from '../engine/form.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { workerOptionsOf } from '../engine/lease-limits.ts'
 import type { LockToken } from '../engine/lock-token.ts'
@@ -53,6 +54,7 @@ import {
   FORGET_PAUSE,
   GIVE_BACK,
   GUARANTEEING_SETTINGS,
+  HAS_EVENTS,
   HAS_JOBS,
   LOOK_UP,
   NAME_JOBS,
@@ -133,6 +135,7 @@ class PostgresEngine implements Engine {
   readonly name: string
   readonly board: EventBoard
   readonly traced: boolean
+  readonly #inbox: string
   readonly migrating?: Promise<unknown>
   /** Options shared by the queue and the worker. */
   readonly #shared: QueueOptions<PostgresConnectionOptions>
@@ -149,8 +152,13 @@ class PostgresEngine implements Engine {
   readonly #pause: PauseSwitch
   readonly #pool: ReturnType<PostgresQueue['getBackend']>['connection']['pool']
 
-  constructor({ queue, telemetry, create, limits }: EngineSettings, connection: PostgresConnectionOptions) {
+  constructor(
+    { queue: inbox, telemetry, create, limits }: EngineSettings,
+    connection: PostgresConnectionOptions,
+  ) {
+    const queue = storedQueue(inbox)
     this.name = queue
+    this.#inbox = inbox
     this.#shared = { connection: withLimits(connection), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#listeners = new PoolListeners(isPgPool(connection) ? connection : undefined)
@@ -207,8 +215,10 @@ class PostgresEngine implements Engine {
     return rows.length > 0
   }
 
-  /** There, an inbox has always had one queue. */
-  async refuseEarlier(): Promise<void> {}
+  async refuseEarlier(): Promise<void> {
+    const { rows } = await this.#queries.query(HAS_EVENTS, [this.#inbox])
+    if (rows.length > 0) throw earlierVersion(`There are events in the queue '${this.#inbox}'`)
+  }
 
   async prepare({ serialize: ordered }: PreparePolicy): Promise<void> {
     if (ordered) await this.#checkIsolation()
@@ -266,7 +276,7 @@ class PostgresEngine implements Engine {
       redelivery?.name,
       redelivery && JSON.stringify(redelivery.data),
       Date.now(),
-      redelivery && JSON.stringify(redelivery.opts.ackhookOrder),
+      redelivery && JSON.stringify(redelivery.opts[ORDER]),
     ]
     const { rows } = await this.#queries.query(REQUEUE, values)
     return rows[0]?.['code'] === 1
@@ -333,13 +343,13 @@ class PostgresEngine implements Engine {
 
   async remembered(jobId: string): Promise<RememberedTimes | undefined> {
     const { rows } = await this.#questions.query<{
-      readonly handled_at_ms: string | null
+      readonly handled_at_ms: string
       readonly forget_at_ms: string
     }>(REMEMBERED, [this.name, jobId])
     const [row] = rows
     if (row === undefined) return undefined
     const { handled_at_ms: at, forget_at_ms: until } = row
-    return { rememberedUntil: Number(until), ...(at !== null && { handledAt: Number(at) }) }
+    return { rememberedUntil: Number(until), handledAt: Number(at) }
   }
 
   async nameJobs(names: ReadonlyMap<string, string>): Promise<void> {
@@ -501,7 +511,7 @@ function answerTo({ data, opts }: NewJob, found: ReadonlyMap<string, KnownJob>):
  * rows or key locks. Jobs of one key stay in order of arrival.
  */
 function byLock({ opts: a }: NewJob, { opts: b }: NewJob): number {
-  const [key = '', other = ''] = [a.ackhookOrder?.key, b.ackhookOrder?.key]
+  const [key = '', other = ''] = [a[ORDER]?.key, b[ORDER]?.key]
   if (key !== other) return key < other ? -1 : 1
   return key === '' && a.jobId < b.jobId ? -1 : Number(key === '')
 }

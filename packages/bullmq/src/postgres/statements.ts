@@ -1,20 +1,24 @@
 import { OWNER_LENGTH } from '../engine/lock-token.ts'
+import { ORDER, OURS } from '../engine/form.ts'
 import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
 /** Adds the jobs whose ids are new, and returns the state of each id afterwards. $1 queue, $2 jobs as JSON. */
-export const ACCEPT = 'SELECT id, token, fingerprint, dead FROM ackhook_accept_jobs($1, $2)'
+export const ACCEPT: string = `SELECT id, token, fingerprint, dead FROM ${OURS}accept_jobs($1, $2)`
 
 /** $1 queue. */
 export const HAS_JOBS = 'SELECT FROM job WHERE queue = $1 LIMIT 1'
 
+/** $1 queue. */
+export const HAS_EVENTS = `SELECT FROM job WHERE queue = $1 AND state <> 'completed' LIMIT 1`
+
 /**
  * Selects a batch's jobs. BullMQ's own lookup would fetch whole rows of 27 columns, one at a time. $1 queue, $2 ids.
  */
-export const LOOK_UP = `
+export const LOOK_UP: string = `
 SELECT id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, state = 'failed' AS dead
 FROM job WHERE queue = $1 AND id = ANY($2)
 UNION ALL
-SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = $1 AND id = ANY($2)`
+SELECT id, token, fingerprint, false FROM ${OURS}remembered WHERE queue = $1 AND id = ANY($2)`
 
 /** Columns with BullMQ's pause of the queue $1 and our record of it, each null if there is none. */
 export const PAUSE_COLUMNS: string = `
@@ -66,7 +70,7 @@ WITH turn AS MATERIALIZED (
   RETURNING job.queue, job.id, data->>'token' AS token, (data->>'fingerprint')::integer AS fingerprint, finished_at_ms,
     round((data->>'retentionMs')::numeric)::bigint - greatest(0, least(${SERVER_NOW_MS} - finished_at_ms, $4)) AS left_ms
 ), remembered AS (
-  INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms, handled_at_ms)
+  INSERT INTO ${OURS}remembered (queue, id, token, fingerprint, forget_at_ms, handled_at_ms)
   SELECT queue, id, token, fingerprint, ${SERVER_NOW} + left_ms, finished_at_ms FROM removed WHERE left_ms > 0
   ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, fingerprint = EXCLUDED.fingerprint,
     forget_at_ms = EXCLUDED.forget_at_ms, handled_at_ms = EXCLUDED.handled_at_ms
@@ -76,10 +80,10 @@ SELECT count(*) AS n FROM removed`
 /** $1 queue, $2 limit. Returns the number of ids. */
 export const FORGET_EXPIRED: string = `
 WITH expired AS (
-  SELECT queue, id FROM ackhook_remembered WHERE queue = $1 AND forget_at_ms <= ${SERVER_NOW}
+  SELECT queue, id FROM ${OURS}remembered WHERE queue = $1 AND forget_at_ms <= ${SERVER_NOW}
   ORDER BY forget_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED
 ), forgotten AS (
-  DELETE FROM ackhook_remembered r USING expired WHERE r.queue = expired.queue AND r.id = expired.id RETURNING 1
+  DELETE FROM ${OURS}remembered r USING expired WHERE r.queue = expired.queue AND r.id = expired.id RETURNING 1
 )
 SELECT count(*) AS n FROM forgotten`
 
@@ -131,8 +135,8 @@ export const REQUEUE: string = `
 WITH dead AS (
   UPDATE job SET name = COALESCE($3, name), data = COALESCE($4::jsonb, data), stalled_count = 0,
     progress = ${FRESH_PROGRESS}, added_at_ms = $5, state = state,
-    opts = CASE WHEN $3::text IS NULL THEN opts WHEN $6::text IS NULL THEN opts - 'ackhookOrder'
-      ELSE opts || jsonb_build_object('ackhookOrder', $6::jsonb) END
+    opts = CASE WHEN $3::text IS NULL THEN opts WHEN $6::text IS NULL THEN opts - '${ORDER}'
+      ELSE opts || jsonb_build_object('${ORDER}', $6::jsonb) END
   WHERE queue = $1 AND id = $2 AND state = 'failed' RETURNING id
 )
 SELECT reprocess_job($1, id, 'failed', false, true, true) AS code FROM dead`
@@ -172,10 +176,10 @@ SELECT id FROM job WHERE queue = $1 AND id > $2 AND state <> 'completed' ORDER B
  * Removes a job that waits. The key's lock comes first, as in `order-tables`: otherwise the end of the key's head could
  * choose this job as the next one, and find it gone. $1 queue, $2 id.
  */
-export const ERASE = `
+export const ERASE: string = `
 WITH ordered AS MATERIALIZED (
-  SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || queue || ':' || (opts #>> '{ackhookOrder,key}'), 0))
-  FROM job WHERE queue = $1 AND id = $2 AND opts ? 'ackhookOrder'
+  SELECT pg_advisory_xact_lock(hashtextextended('ackhook:order:' || queue || ':' || (opts #>> '{${ORDER},key}'), 0))
+  FROM job WHERE queue = $1 AND id = $2 AND opts ? '${ORDER}'
 ), waiting AS MATERIALIZED (
   SELECT id FROM job
   WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'waiting-children')
@@ -319,12 +323,12 @@ SELECT ${SERVER_NOW_MS} AS now,
 
 /** $1 queue, $2 id. */
 export const REMEMBERED: string = `
-SELECT handled_at_ms, forget_at_ms FROM ackhook_remembered WHERE queue = $1 AND id = $2 AND forget_at_ms > ${SERVER_NOW}`
+SELECT handled_at_ms, forget_at_ms FROM ${OURS}remembered WHERE queue = $1 AND id = $2 AND forget_at_ms > ${SERVER_NOW}`
 
 /** Forgets a handled event: its job, or its remembered id. $1 queue, $2 id. */
-export const FORGET = `
+export const FORGET: string = `
 WITH handled AS (SELECT id FROM job WHERE queue = $1 AND id = $2 AND state = 'completed' FOR UPDATE),
-remembered AS (DELETE FROM ackhook_remembered WHERE queue = $1 AND id = $2 RETURNING id)
+remembered AS (DELETE FROM ${OURS}remembered WHERE queue = $1 AND id = $2 RETURNING id)
 SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembered`
 
 /**
@@ -332,9 +336,9 @@ SELECT remove($1, id, false) AS n FROM handled UNION ALL SELECT 1 FROM remembere
  * $3 ids of jobs, $4 how long to keep them.
  */
 export const NAME_JOBS: string = `
-INSERT INTO ackhook_remembered (queue, id, token, fingerprint, forget_at_ms)
+INSERT INTO ${OURS}remembered (queue, id, token, fingerprint, forget_at_ms)
 SELECT $1, 'unreadable:' || key, job_id, 0, ${SERVER_NOW} + $4::bigint FROM unnest($2::text[], $3::text[]) AS names (key, job_id)
 ON CONFLICT (queue, id) DO UPDATE SET token = EXCLUDED.token, forget_at_ms = EXCLUDED.forget_at_ms`
 
 /** $1 queue, $2 key. */
-export const FIND_NAME = `SELECT token AS id FROM ackhook_remembered WHERE queue = $1 AND id = 'unreadable:' || $2`
+export const FIND_NAME: string = `SELECT token AS id FROM ${OURS}remembered WHERE queue = $1 AND id = 'unreadable:' || $2`

@@ -1,9 +1,9 @@
+import { OURS } from '../engine/form.ts'
+
 /** Creates nothing if BullMQ's own tables are missing: they may be in a schema outside the search_path. */
-export const ARE_MISSING = `
-SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS NULL
-  OR to_regprocedure('ackhook_accept_jobs(text, jsonb)') IS NULL
-  OR NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('ackhook_remembered') AND attname = 'handled_at_ms')
-  ) AS missing`
+export const ARE_MISSING: string = `
+SELECT to_regclass('job') IS NOT NULL AND (to_regclass('${OURS}remembered') IS NULL
+  OR to_regprocedure('${OURS}accept_jobs(text, jsonb)') IS NULL) AS missing`
 
 /**
  * Creates a table of remembered ids and a function that adds jobs. Even without its body, a finished job that only
@@ -20,26 +20,24 @@ SELECT to_regclass('job') IS NOT NULL AND (to_regclass('ackhook_remembered') IS 
  * keeps the planner from joining the whole table, and plans are made once. `jit` is off because the costs of unanalyzed
  * tables, such as BullMQ's temporary ones, look high enough for the statement to be compiled. perf: note 38.
  *
- * A release that changes the function renames it: during a deployment, processes of both releases run side by side.
- *
  * A single statement without parameters, and therefore one transaction. Concurrent starts wait for each other.
  */
-export const CREATE_TABLES = `
+export const CREATE_TABLES: string = `
 SELECT pg_advisory_xact_lock(hashtext('ackhook:tables'));
 
-CREATE TABLE IF NOT EXISTS ackhook_remembered (
+CREATE TABLE IF NOT EXISTS ${OURS}remembered (
   forget_at_ms bigint NOT NULL,
   fingerprint integer NOT NULL,
   queue text NOT NULL,
   id text NOT NULL,
   token text NOT NULL,
+  -- For operators. Null in a row that names an unreadable job.
+  handled_at_ms bigint,
   PRIMARY KEY (queue, id)
 );
--- For operators. Null in rows of an earlier release.
-ALTER TABLE ackhook_remembered ADD COLUMN IF NOT EXISTS handled_at_ms bigint;
-CREATE INDEX IF NOT EXISTS ackhook_remembered_forget_idx ON ackhook_remembered (queue, forget_at_ms);
+CREATE INDEX IF NOT EXISTS ${OURS}remembered_forget_idx ON ${OURS}remembered (queue, forget_at_ms);
 
-CREATE OR REPLACE FUNCTION ackhook_accept_jobs(p_queue text, p_jobs jsonb)
+CREATE OR REPLACE FUNCTION ${OURS}accept_jobs(p_queue text, p_jobs jsonb)
 RETURNS TABLE (id text, token text, fingerprint integer, dead boolean)
 LANGUAGE plpgsql
 SET search_path FROM CURRENT
@@ -57,7 +55,7 @@ BEGIN
   v_known := ARRAY(
     SELECT r.id FROM unnest(v_ids) AS ids(one)
      CROSS JOIN LATERAL (
-       SELECT id FROM ackhook_remembered WHERE queue = p_queue AND id = one OFFSET 0
+       SELECT id FROM ${OURS}remembered WHERE queue = p_queue AND id = one OFFSET 0
      ) AS r);
   IF v_known <> '{}' THEN
     SELECT jsonb_agg(one ORDER BY ord) INTO v_new
@@ -80,11 +78,11 @@ BEGIN
   RETURN QUERY
     SELECT r.* FROM unnest(v_ids) AS ids(one)
      CROSS JOIN LATERAL (
-       SELECT id, token, fingerprint, false FROM ackhook_remembered WHERE queue = p_queue AND id = one OFFSET 0
+       SELECT id, token, fingerprint, false FROM ${OURS}remembered WHERE queue = p_queue AND id = one OFFSET 0
      ) AS r;
   IF FOUND AND v_new IS NOT NULL THEN
     FOR v_job IN SELECT jsonb_array_elements(v_new) LOOP
-      DELETE FROM job USING ackhook_remembered r
+      DELETE FROM job USING ${OURS}remembered r
        WHERE job.queue = p_queue AND job.id = v_job->>'id' AND job.data->>'token' = v_job->'data'->>'token'
          AND r.queue = p_queue AND r.id = v_job->>'id';
     END LOOP;

@@ -16,6 +16,7 @@ import type {
 import { type EventBoard, NAMED_MS } from '../engine/event-board.ts'
 import type { EventJob, EventQueue, JobData, NewJob } from '../engine/event-job.ts'
 import { fetching } from '../engine/fetching.ts'
+import { storedQueue } from '../engine/form.ts'
 import type { FoundJob, JobQuery, ListedJob } from '../engine/job-list.ts'
 import { type LeaseLimits, workerOptionsOf } from '../engine/lease-limits.ts'
 import type { LockToken } from '../engine/lock-token.ts'
@@ -23,11 +24,11 @@ import { PAUSE_FIELD, PauseSwitch, type QueuePause } from '../engine/queue-pause
 import { firstCause } from '../engine/reaching.ts'
 import { ConnectionReason } from './connection-reason.ts'
 import { type Connect, connector, disconnect, FOR_DELIVERIES, forWork, ignoreErrors } from './connections.ts'
-import { refuseSeveralQueues } from './earlier-queues.ts'
 import { redisEmptied, redisNotices } from './notices.ts'
 import { parsableJobs } from './parsable-jobs.ts'
 import { RedisBoard } from './redis-board.ts'
 import { RedisJobList } from './redis-job-list.ts'
+import { refuseEarlier } from './refuse-earlier.ts'
 import { scanJobs } from './scan-jobs.ts'
 import {
   DISCARD,
@@ -74,6 +75,7 @@ export async function createRedisEngine(
 
 class RedisEngine implements Engine {
   readonly name: string
+  readonly #inbox: string
   readonly #queue: EventQueue
   readonly board: EventBoard
   readonly refused: Promise<never>
@@ -92,8 +94,10 @@ class RedisEngine implements Engine {
   /** A mark that exists as long as the queue's data. */
   #mark: string | undefined
 
-  constructor({ queue, prefix, telemetry, create }: EngineSettings, connect: Connect) {
+  constructor({ queue: inbox, prefix, telemetry, create }: EngineSettings, connect: Connect) {
+    const queue = storedQueue(inbox)
     this.name = queue
+    this.#inbox = inbox
     this.#shared = { ...(prefix !== undefined && { prefix }), ...(telemetry && { telemetry }) }
     this.traced = telemetry !== undefined
     this.#connect = connect
@@ -138,7 +142,7 @@ class RedisEngine implements Engine {
   }
 
   refuseEarlier(): Promise<void> {
-    return refuseSeveralQueues(this.#client, this.#shared.prefix ?? 'bull', this.name)
+    return refuseEarlier(this.#client, this.#shared.prefix ?? 'bull', this.#inbox)
   }
 
   async prepare(): Promise<void> {}
@@ -260,12 +264,10 @@ class RedisEngine implements Engine {
   }
 
   async remembered(jobId: string): Promise<RememberedTimes | undefined> {
-    const found = (await this.#client['eval'](REMEMBERED, 1, this.#key(jobId))) as
-      | [string | null, number]
-      | null
+    const found = (await this.#client['eval'](REMEMBERED, 1, this.#key(jobId))) as [string, number] | null
     if (found === null) return undefined
     const [at, leftMs] = found
-    return { rememberedUntil: Date.now() + Number(leftMs), ...(at !== null && { handledAt: Number(at) }) }
+    return { rememberedUntil: Date.now() + Number(leftMs), handledAt: Number(at) }
   }
 
   nameJobs(names: ReadonlyMap<string, string>): Promise<unknown> {

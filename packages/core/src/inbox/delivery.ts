@@ -193,7 +193,7 @@ const ESCAPE = '\u001e'
 
 /**
  * Returns the ordering key of an event. Different pairs of namespace and key give different texts. Without a namespace it
- * is the user's own key, as in earlier versions, unless that begins with {@link UNIT}.
+ * is the user's own key, unless that begins with {@link UNIT}.
  */
 export function serialKey(namespace: string, key: string): string {
   if (namespace === '' && !key.startsWith(UNIT)) return key

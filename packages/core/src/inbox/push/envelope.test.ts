@@ -35,7 +35,7 @@ it('reads a dead letter as an event that starts over', () => {
 })
 
 const head = {
-  v: 1,
+  v: 2,
   key: 'k',
   namespace: '',
   id: 'a',
@@ -47,8 +47,9 @@ const head = {
 }
 const written = (line: unknown) => new TextEncoder().encode(`${JSON.stringify(line)}\n{}`)
 
-it('recognizes a message of a later release', () => {
-  expect(readEnvelope(written({ v: 2, name: 'other' }))).toBe('later_version')
+it('recognizes a message of another form', () => {
+  expect(readEnvelope(written({ v: 3, name: 'other' }))).toBe('later_version')
+  expect(readEnvelope(written({ ...head, v: 1 }))).toBe('earlier_version')
 })
 
 it.each([

@@ -10,6 +10,9 @@ export interface Envelope {
   readonly waitMs: number
 }
 
+/** Who wrote a message of another form. */
+export type OtherVersion = 'later_version' | 'earlier_version'
+
 /** Reason why an event is a dead letter, for people who inspect the message. */
 export interface Death {
   readonly reason: string
@@ -33,7 +36,8 @@ interface Head extends TraceContext {
   readonly dead?: Death
 }
 
-const VERSION = 1
+/** A change of the form raises it. 1 was the form before the first release. */
+const VERSION = 2
 const NEWLINE = 10
 
 /** Writes a line of JSON, then the exact signed bytes. */
@@ -48,15 +52,16 @@ export function writeEnvelope({ delivery, attempts, waitMs }: Envelope, dead?: D
 }
 
 /**
- * Parses an envelope. Returns `'later_version'` if a later release wrote it, and `undefined` if another producer did or
- * it is damaged.
+ * Parses an envelope. Returns which version wrote it if it has another form, and `undefined` if another producer did or it
+ * is damaged.
  */
-export function readEnvelope(bytes: Uint8Array): Envelope | 'later_version' | undefined {
+export function readEnvelope(bytes: Uint8Array): Envelope | OtherVersion | undefined {
   const end = bytes.indexOf(NEWLINE)
   if (end < 0) return undefined
   const head = parse(bytes.subarray(0, end))
   if (head === undefined) return undefined
-  if (typeof head.v === 'number' && head.v > VERSION) return 'later_version'
+  if (typeof head.v === 'number' && head.v !== VERSION)
+    return head.v > VERSION ? 'later_version' : 'earlier_version'
   const { v, key, namespace, id, type, fingerprint, receivedAt, attempts, waitMs, order } = head
   const texts = [key, namespace, id, type]
   const numbers = [fingerprint, receivedAt, attempts, waitMs]

@@ -1,4 +1,5 @@
 import { platform } from '#platform'
+import { BEFORE_FIRST_RELEASE } from '../../errors/earlier-version.ts'
 import { describeError } from '../../errors/errors.ts'
 import { settlesWithin, withDeadline } from '../../lib/deadline.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
@@ -13,7 +14,7 @@ import { LeasedAttempts } from '../leased/leased-attempts.ts'
 import type { Held, LeaseEngine, Take } from '../leased/take.ts'
 import type { GuardedStore } from '../memory/guarded-store.ts'
 import { StoreLease } from '../store-lease.ts'
-import { type Envelope, readEnvelope, writeEnvelope } from './envelope.ts'
+import { type Envelope, type OtherVersion, readEnvelope, writeEnvelope } from './envelope.ts'
 import type { Publication, PushEngine, PushMessage, PushOutcome } from './push-engine.ts'
 
 export interface PushConsumerParts {
@@ -44,10 +45,16 @@ const UNAVAILABLE_MS = 30_000
 const COUNT_FOR_MS = 1_209_600_000
 const MOST_UNAVAILABLE_MS = 900_000
 /**
- * Number of processes that may fail to read a message from a later release before it becomes a dead letter. Until then it
+ * Number of processes that may fail to read a message from another version before it becomes a dead letter. Until then it
  * goes back, because another process may be able to read it.
  */
 const MAX_LATER_VERSION = 5
+/** Who wrote a message that cannot be read, for the log. */
+const NOT_OURS = 'another producer sent it, or it is damaged'
+const WRITTEN_BY: Readonly<Record<OtherVersion, string>> = {
+  later_version: 'a later release wrote it',
+  earlier_version: `a version from before the first release wrote it: let ${BEFORE_FIRST_RELEASE} handle it`,
+}
 /** Maximum length of the error text in a dead letter. */
 const MAX_REASON = 1000
 /** Time limit of a publication that no sender waits for. */
@@ -85,7 +92,8 @@ export class PushConsumer implements LeaseEngine<MessageTake> {
   })
   readonly #unread = onceAMinute((id: string, more, _, cause) => {
     const { engine, policy } = this.#parts
-    const fate = engine.keepDead === undefined ? 'It is removed' : 'It is dead-lettered unchanged'
+    const left = cause === NOT_OURS ? 'It is removed' : 'It goes back'
+    const fate = engine.keepDead === undefined ? left : 'It is dead-lettered unchanged'
     policy.logger.error(
       { code: 'message_unreadable', message: id },
       `Message ${id} in ${engine.location} cannot be read${more}: ${cause}. ${fate}.`,
@@ -127,7 +135,7 @@ export class PushConsumer implements LeaseEngine<MessageTake> {
     const { store } = this.#parts
     if (store === undefined) throw new TypeError('This process only receives: its concurrency is 0.')
     const envelope = readEnvelope(message.body)
-    if (envelope === undefined || envelope === 'later_version')
+    if (envelope === undefined || typeof envelope === 'string')
       return this.#unreadable(message, store, envelope)
     if (envelope.waitMs > 0 || this.#isDraining) return this.#again(envelope, envelope.waitMs)
     const consuming = this.#claimAndRun(envelope, store, message)
@@ -291,15 +299,15 @@ export class PushConsumer implements LeaseEngine<MessageTake> {
   async #unreadable(
     { id, body }: PushMessage,
     store: GuardedStore,
-    why: 'later_version' | undefined,
+    by: OtherVersion | undefined,
   ): Promise<PushOutcome> {
     const { engine } = this.#parts
-    if (why === 'later_version' && (await this.#mayGoBack(id, store)))
-      return { outcome: 'later', delayMs: UNAVAILABLE_MS }
-    const cause =
-      why === undefined ? 'another producer sent it, or it is damaged' : 'a later release wrote it'
-    this.#unread(cause, id)
-    return engine.keepDead === undefined ? DONE : this.#keepDead(body, id)
+    const later: PushOutcome = { outcome: 'later', delayMs: UNAVAILABLE_MS }
+    if (by !== undefined && (await this.#mayGoBack(id, store))) return later
+    this.#unread(by === undefined ? NOT_OURS : WRITTEN_BY[by], id)
+    if (engine.keepDead !== undefined) return this.#keepDead(body, id)
+    // An event: the version that wrote it can still handle it.
+    return by === undefined ? DONE : later
   }
 
   /** Returns whether another process is to try to read a message. The store counts those that could not. */

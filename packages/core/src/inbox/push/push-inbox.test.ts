@@ -313,13 +313,16 @@ describe('deliveries by the engine’s count', () => {
     expect([attempts, dead.length]).toEqual([[1, 2, 3], 1])
   })
 
-  it('do not make a dead letter of a message from a later release that no process has read yet', async () => {
-    const { inbox, dead, receiver } = setup()
-    await receiver.start()
-    const body = new TextEncoder().encode('{"v":2}\n')
-    expect(await inbox.consume({ id: 'm', body, deliveries: 50 })).toMatchObject({ outcome: 'later' })
-    expect(dead).toEqual([])
-  })
+  it.each([1, 3])(
+    'do not make a dead letter of a message of version %i that no process has read yet',
+    async v => {
+      const { inbox, dead, receiver } = setup()
+      await receiver.start()
+      const body = new TextEncoder().encode(`${JSON.stringify({ v })}\n`)
+      expect(await inbox.consume({ id: 'm', body, deliveries: 50 })).toMatchObject({ outcome: 'later' })
+      expect(dead).toEqual([])
+    },
+  )
 })
 
 it('counts an attempt once if its release was lost', async () => {
@@ -400,16 +403,32 @@ describe('a message that cannot be read', () => {
     expect(logger.lines.map(({ fields }) => fields['code'])).toEqual(['message_unreadable'])
   })
 
-  it('because a later release wrote it waits for such a release, and is finally kept', async () => {
-    const { inbox, dead, receiver } = setup()
+  it.each([
+    [1, /a version from before the first release wrote it: let Ackhook at commit 09643bf9 handle it/],
+    [3, /a later release wrote it/],
+  ])(
+    'because version %i wrote it waits for such a version, and is finally kept as it is',
+    async (v, text) => {
+      const { inbox, dead, receiver, logger } = setup()
+      await receiver.start()
+      const body = new TextEncoder().encode(`${JSON.stringify({ v })}\n{}`)
+      const consume = () => inbox.consume({ id: 'm', body, deliveries: 1 })
+      for (let read = 1; read < 5; read++)
+        expect(await consume()).toEqual({ outcome: 'later', delayMs: 30_000 })
+      expect(dead).toEqual([])
+      expect(await consume()).toEqual({ outcome: 'done' })
+      expect(dead.map(({ message }) => message)).toEqual([body])
+      expect(logger.lines.at(-1)?.message).toMatch(text)
+    },
+  )
+
+  it.each([1, 3])('because version %i wrote it goes back where nothing keeps dead letters', async v => {
+    const { inbox, receiver, logger } = setup({ keepDead: undefined as never })
     await receiver.start()
-    const body = new TextEncoder().encode('{"v":2}\n')
-    const consume = () => inbox.consume({ id: 'm', body, deliveries: 1 })
-    for (let read = 1; read < 5; read++)
-      expect(await consume()).toEqual({ outcome: 'later', delayMs: 30_000 })
-    expect(dead).toEqual([])
-    expect(await consume()).toEqual({ outcome: 'done' })
-    expect(dead).toHaveLength(1)
+    const body = new TextEncoder().encode(`${JSON.stringify({ v })}\n{}`)
+    for (let read = 1; read < 8; read++)
+      expect(await inbox.consume({ id: 'm', body, deliveries: read })).toMatchObject({ outcome: 'later' })
+    expect(logger.lines.at(-1)?.message).toMatch(/It goes back\./)
   })
 })
 
