@@ -85,7 +85,7 @@ const PAGES = 'packages/{dashboard,emulator}/test/{pages,page-states}.test.ts'
 const HEAVY = ['nextjs', 'frameworks', 'peers', 'create', 'tabs']
 
 const WITH_SERVERS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
-const ELSEWHERE = [...UNIT, 'test/{runtimes,postgres,databases}/**', 'test/faults/**']
+const ELSEWHERE = [...UNIT, 'test/{runtimes,postgres,databases,rolling}/**', 'test/faults/**']
 
 /** Workers of a project that has a number of its own: such projects run one after the other. */
 let group = 0
@@ -151,6 +151,8 @@ const BY_NAME: TestProjectInlineConfiguration[] = [
     testTimeout: 300_000,
     ...alone(2),
   }),
+  // The version that last changed a stored form beside this one, from a clone with its commit.
+  project({ name: 'rolling', include: ['test/rolling/*.test.ts'], ...withServers, ...alone(1) }),
   // Frameworks that call handlers in a way of their own, from a folder with its own lock file.
   project({
     name: 'frameworks',
