@@ -22,7 +22,12 @@ function wayTo(shared: DedupeStore) {
     complete: reach(shared.complete),
     release: reach(shared.release),
   }
-  return { store, cut: (is: boolean) => void (isCut = is) }
+  return {
+    store,
+    cut(): void {
+      isCut = true
+    },
+  }
 }
 
 it('a process that is cut off from its store withdraws its attempt before another one begins', async () => {
@@ -44,7 +49,7 @@ it('a process that is cut off from its store withdraws its attempt before anothe
   await until('it runs', () => one.runs.length === 1)
   const other = await startReceiver({ sqs, inbox: { store: shared, queueUrl, deadLetters } })
   other.receiver.on('*', handler(false))
-  way.cut(true)
+  way.cut()
   await until('it is withdrawn', () => one.kinds('lease_lost').length === 1)
   // It would take the message again, and could not claim the event.
   const closed = one.receiver.close({ timeout: '1ms' })

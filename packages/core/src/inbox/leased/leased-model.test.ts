@@ -157,7 +157,10 @@ class Model implements LeaseEngine<ModelTake> {
     const isDeaf = random() < 0.2
     return new Promise(resolve => {
       setTimeout(resolve, below(4 * LEASE_MS), result)
-      if (!isDeaf) attempt.onAbort(error => resolve({ outcome: 'retry', delayMs: 0, error }))
+      attempt.onAbort(error => {
+        // As the worker, which does not wait for them in a drain.
+        if (!isDeaf || error.code === 'drain_timeout') resolve({ outcome: 'retry', delayMs: 0, error })
+      })
       attempt.onGivenAway(() => resolve({ outcome: 'retry', delayMs: 0, error: new Error('given away') }))
     })
   }
@@ -268,5 +271,5 @@ async function play(): Promise<readonly string[]> {
 it('keeps its rules, whatever happens to the server, the network, the machine and its clock', {
   timeout: 600_000,
 }, async () => {
-  for (let game = 0; game < inFull(300, 12); game++) expect(await play(), `game ${game}`).toEqual([])
+  for (let game = 0; game < inFull(300, 12); game++) expect((await play()).join(), `game ${game}`).toBe('')
 })

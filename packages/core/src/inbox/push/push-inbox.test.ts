@@ -384,6 +384,45 @@ describe('a claim', () => {
     }
   })
 
+  it('that cannot be renewed withdraws the attempt at its end, and another consumer runs the event once', async () => {
+    vi.useFakeTimers()
+    try {
+      const shared = memoryStore()
+      let isCut = false
+      const extend: DedupeStore['extend'] = (...given) =>
+        isCut ? new Promise<never>(() => {}) : shared.extend(...given)
+      const release: DedupeStore['release'] = (...given) =>
+        isCut ? new Promise<never>(() => {}) : shared.release(...given)
+      const one = setup(
+        {},
+        { store: { ...shared, extend, release }, leaseMs: 3000 },
+        { handlerTimeout: '1h' },
+      )
+      const other = setup({}, { store: shared, leaseMs: 3000 })
+      const ended = vi.fn()
+      one.receiver.on('*', async (_, { signal }) => {
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+        ended()
+      })
+      await one.send()
+      await other.send()
+      const consuming = one.consume(0)
+      await vi.advanceTimersByTimeAsync(0)
+      isCut = true
+      await vi.advanceTimersByTimeAsync(2999)
+      expect(await other.consume(0)).toEqual({ outcome: 'done' })
+      expect([ended.mock.calls.length, other.attempts]).toEqual([0, []])
+      await vi.advanceTimersByTimeAsync(1)
+      expect(ended).toHaveBeenCalledTimes(1)
+      expect(await consuming).toEqual({ outcome: 'done' })
+      expect(one.published[1]).toMatchObject({ delayMs: 3000 })
+      await other.consume(0)
+      expect([one.kinds().filter(kind => kind === 'completed'), other.attempts]).toEqual([[], [2]])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('whose completion cannot be recorded is reported, and the event is not run again from its message', async () => {
     const store = { ...memoryStore(), complete: () => Promise.reject(new Error('away')) }
     const { send, consume, kinds } = setup({}, { store, leaseMs: 700 })
