@@ -420,6 +420,20 @@ describe('a drain', () => {
     expect(kinds()).toEqual(['completion_lost'])
   })
 
+  it('tells of an end once, also if the reply that another owner has the event comes after it', async () => {
+    const { attempts, engine, begin, end, kinds } = setup()
+    const reply = deferred<boolean>()
+    engine.record.mockReturnValue(reply.promise)
+    await begin()
+    end.resolve(COMPLETED)
+    await advance(0)
+    void attempts.drain(1000)
+    await advance(2200)
+    reply.resolve(false)
+    await advance(1000)
+    expect(kinds()).toEqual(['completion_lost'])
+  })
+
   it('lets nothing begin after its deadline, and calls that back first', async () => {
     const { attempts, take, engine, work } = setup()
     const turn = deferred<boolean>()
