@@ -38,8 +38,11 @@ class Deployment {
         if (status < 300) this.acknowledged.add(id)
     }
     expect(all.filter(id => !this.acknowledged.has(id))).toEqual([])
-    for (const one of processes)
-      expect(Object.values(await one.deliver(all)).filter(status => status === 202)).toEqual([])
+    for (const one of processes) {
+      const statuses = Object.values(await one.deliver(all))
+      // SQS takes a message again, and its event is recognized when it is handed out.
+      if (this.#place.kind !== 'sqs') expect(statuses.filter(status => status === 202)).toEqual([])
+    }
   }
 
   lines(kind: 'begins' | 'ends'): readonly Line[] {
@@ -89,12 +92,15 @@ describe.each(BY_FORM.filter(({ commit }) => commit !== undefined))(
         await deployment.handled()
         expect(deployment.ids('ends')).toHaveLength(deployment.acknowledged.size)
 
-        // Both versions are configured anew, one process after the other, while events come.
+        // Both versions are configured anew, one process after the other, while events come. A process without `open`
+        // fails the events that another one seals, so sealing begins once none of those is left.
+        const isMixed = feature !== 'sealing'
         await before.close()
+        if (!isMixed) await now.close()
         const beforeWith = await deployment.start(earlier, [feature])
-        await deployment.deliver([beforeWith, now])
+        await deployment.deliver(isMixed ? [beforeWith, now] : [beforeWith])
         await deployment.handled()
-        await now.close()
+        if (isMixed) await now.close()
         const nowWith = await deployment.start(ROOT, [feature])
         if (feature === 'pause') await pauseBoth(deployment, beforeWith, nowWith)
         const startedAt = Date.now()
