@@ -66,7 +66,7 @@ class WaitingFirst extends BaseSequencer {
 
 /** Tests of `npm run test:all` that have a longer form for the fault run: see test/support/in-full.ts. */
 const LONGER = [
-  'packages/bullmq/test/{healing,network,order,retention,sealed-inbox-suite-*,taking}.test.ts',
+  'packages/bullmq/test/{cut-off,healing,network,order,retention,sealed-inbox-suite-*,taking}.test.ts',
   'packages/cloudflare/test/{cloudflare-queue-inbox,store-suite}.test.ts',
   'packages/core/test/memory-bound.test.ts',
   'packages/redis/test/{healing,replicas,store-suite}.test.ts',

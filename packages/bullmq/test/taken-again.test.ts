@@ -62,7 +62,11 @@ test.for(BOTH)('%s tells a later take of a job by this process from one by anoth
 })
 
 /** A consumer whose requests go through `change`. */
-async function consumerOn(server: TestEngine, change: (worker: QueueWorker) => QueueWorker) {
+async function consumerOn(
+  server: TestEngine,
+  change: (worker: QueueWorker) => QueueWorker,
+  limiter?: { readonly max: number; readonly duration: number },
+) {
   const { engine, resolved, expire } = await queueOf(server, '2s')
   const seen: Observation[] = []
   const policy = aPolicy({ concurrency: 2, observe: one => void seen.push(one) })
@@ -77,7 +81,7 @@ async function consumerOn(server: TestEngine, change: (worker: QueueWorker) => Q
   })
   const consumer = new QueueConsumer(changed, work, policy, {
     limits: resolved.limits,
-    limiter: undefined,
+    limiter,
     minutes: new MinuteCounter(async () => {}),
     onError: () => {},
   })
@@ -86,7 +90,7 @@ async function consumerOn(server: TestEngine, change: (worker: QueueWorker) => Q
   await until(() => ends.length === 1)
   const kinds = () => new Set(seen.map(({ kind }) => kind))
   const isOver = async () => (await engine.countUnfinished(1)) === 0
-  return { ends, kinds, expire, isOver }
+  return { ends, kinds, expire, isOver, consumer }
 }
 
 class Signal {
@@ -119,7 +123,8 @@ test.for(BOTH)(
         },
         relock: async (...args: Parameters<typeof relock>) => {
           const relocked = await relock(...args)
-          isAsked.give()
+          // The other reply is read in a later turn.
+          setImmediate(() => isAsked.give())
           return relocked
         },
       })
@@ -160,5 +165,35 @@ test.for(BOTH)(
     expect(taken).toBe(2)
     expect(ends.length).toBe(1)
     expect(kinds()).toEqual(new Set(['store_down']))
+  },
+)
+
+test.for(BOTH)(
+  'a process that a rate limit on %s holds back does not ask until it ends, nor does a drain wait for that',
+  async name => {
+    const found: (string | undefined)[] = []
+    const { ends, isOver, consumer } = await consumerOn(
+      engines[name]!,
+      worker => {
+        const { take } = worker
+        return Object.assign(worker, {
+          take: async (...args: Parameters<typeof take>) => {
+            const taken = await take(...args)
+            found.push(taken && Object.keys(taken)[0])
+            return taken
+          },
+        })
+      },
+      { max: 1, duration: 600_000 },
+    )
+    ends[0]!(COMPLETED)
+    await until(isOver)
+    await until(() => found.includes('limitedMs'))
+    const asked = found.length
+    const begunAt = performance.now()
+    await until(() => performance.now() - begunAt > 1000)
+    expect(found.length).toBe(asked)
+    await consumer.drain(20_000)
+    expect(performance.now() - begunAt).toBeLessThan(15_000)
   },
 )
