@@ -1,3 +1,4 @@
+import { earlierVersion } from '@ackhook/core/spi'
 import { FaultError } from '../../protocol/fault.ts'
 import type { SqliteDatabase } from '../driver/database.ts'
 import type { OpenFile } from '../driver/driver.ts'
@@ -9,8 +10,6 @@ import { AT_ONCE, DEAD, PARKED, WAITING } from './states.ts'
  * release, of which one with 4 may lack tables.
  */
 export const SCHEMA_VERSION = 5
-/** The last commit whose `sqliteInbox` opens the forms before. */
-const LAST_COMMIT_BEFORE = '09643bf9'
 
 /**
  * Finds the waiting rows without a group. Made by the first process that shares its slots: elsewhere all rows are without
@@ -190,5 +189,6 @@ function newer(version: number): string {
 }
 
 function earlier(version: number): string {
-  return `has tables of schema ${version}, stored by a version from before the first release (this one has ${SCHEMA_VERSION}). This version leaves them alone: let Ackhook at commit ${LAST_COMMIT_BEFORE} handle or discard the events of this file, then use a new one`
+  const found = `has tables of schema ${version}, where this version has ${SCHEMA_VERSION}`
+  return earlierVersion(found, { let: 'handle or discard its events, and move the file away' }).message
 }
