@@ -168,13 +168,17 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   // The same for other frameworks.
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
-  '@ackhook/dashboard/activity': ['readActivity', 'verdictOf'],
-  '@ackhook/dashboard/letters': [
-    'Follower',
-    'changeLetters',
-    'describeRedrive',
-    'errorNameOf',
-    'matchesLetter',
+  '@ackhook/dashboard/verbs': [
+    'Pace',
+    'Refused',
+    'defineVerb',
+    'fieldsOf',
+    'inputSchemaOf',
+    'perform',
+    'prepare',
+    'readArgs',
+    'readRate',
+    'say',
   ],
   '@ackhook/emulator': ['EmulatorError'],
   '@ackhook/emulator/routes': [

@@ -83,10 +83,10 @@ async function behindNginx(location: string, options: Partial<DashboardOptions> 
 
 /** Posts as the page does over plain HTTP, where a browser sends only the origin. */
 async function discard(page: string, origin = page): Promise<number> {
-  const reply = await fetch(`${page}/ops/webhooks/api/letters/discard`, {
+  const reply = await fetch(`${page}/ops/webhooks/api/verbs/discard`, {
     method: 'POST',
     headers: { origin, 'content-type': 'application/json', 'x-ackhook': '1' },
-    body: JSON.stringify({ matching: {}, dryRun: true }),
+    body: JSON.stringify({ all: true, dryRun: true }),
   })
   await reply.arrayBuffer()
   return reply.status

@@ -54,7 +54,7 @@ const toReceiver = (name: string) => async (value: string) =>
 
 const toDashboard = (name: string) => async (value: string) => {
   const init = { method: 'POST', headers: { host: 'ops.example', [name]: value } }
-  await pages.fetch(new Request('http://ops.example/ops/api/letters/redrive', init), undefined)
+  await pages.fetch(new Request('http://ops.example/ops/api/verbs/redrive', init), undefined)
 }
 
 const toEmulator = (name: string) => (value: string) => {

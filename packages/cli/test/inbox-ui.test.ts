@@ -75,8 +75,8 @@ test("serves the pages of a running app's inbox, and redrives there", async () =
       stats: { dead: 1 },
     })
     repair()
-    const reply = await get(`/api/letters/redrive`, post([letter?.key ?? '']))
-    expect(await reply.json()).toMatchObject({ changed: 1, missed: 0 })
+    const reply = await get(`/api/verbs/redrive`, post([letter?.key ?? '']))
+    expect(await reply.json()).toMatchObject({ verb: 'redrive' })
     await vi.waitFor(() => expect(handled).toEqual(['evt_1']), 10_000)
     cli.stop()
     expect((await cli.ended).code).toBe(0)
@@ -89,7 +89,7 @@ test('changes nothing with --read-only, and shows no bodies without --bodies or 
     await appWithLetter(file)
     const { get } = await startUi(['--sqlite', file, '--read-only'])
     const [letter] = await lettersOf(get)
-    expect((await get(`/api/letters/discard`, post([letter?.key ?? '']))).status).toBe(403)
+    expect((await get(`/api/verbs/discard`, post([letter?.key ?? '']))).status).toBe(403)
     expect(await (await get(`/api/letters/${letter?.key}`)).json()).not.toHaveProperty('body')
     expect(await (await get(`/api/overview`)).json()).not.toHaveProperty('emulatorUrl')
     const open = await startUi(['--sqlite', file, '--bodies', '--emulator', 'http://localhost:4400'])
@@ -130,7 +130,7 @@ describe('another user of the machine', () => {
           expect(await reply.text()).not.toContain(token)
         }
         const change = post([letter?.key ?? ''])
-        const changed = await fetch(`${at}/api/letters/discard`, {
+        const changed = await fetch(`${at}/api/verbs/discard`, {
           ...change,
           headers: { ...change.headers, ...headers },
         })

@@ -177,6 +177,7 @@ test('redrive follows events to their end, names their errors, and fails if one 
 
 test('redrive says why events wait: no process takes them, handling is paused, or Ctrl-C', async () => {
   const { inbox, opened } = await setUp('evt_1')
+  const [letter] = await inbox.deadLetters.list()
   await inbox.handling?.pause()
   const stats = await inbox.stats()
   const redrive = (changes: object, terminal = fakeTerminal()) =>
@@ -185,7 +186,7 @@ test('redrive says why events wait: no process takes them, handling is paused, o
     out: '1 redriven: 0 handled, 1 waiting (handling is paused: ackhook inbox resume --all)',
     code: 0,
   })
-  const idle = { ...inbox.deadLetters, redrive: () => true }
+  const idle = { ...inbox.deadLetters, get: () => letter, redrive: () => true }
   const waiting = { stats: () => ({ ...stats, paused: undefined }), deadLetters: idle }
   expect((await redrive({ ...waiting, processes: () => [] })).out).toBe(
     '1 redriven: 0 handled, 1 waiting (no process takes events from this inbox)',

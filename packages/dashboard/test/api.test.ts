@@ -143,7 +143,7 @@ describe('dead letters', () => {
     })
     const { events } = await get<EventPage>('api/letters')
     letters.broken = false
-    const reply = await post('api/letters/redrive', { keys: [events[0]?.key, 'unknown'] })
+    const reply = await post('api/verbs/redrive', { keys: [events[0]?.key, 'unknown'] })
     expect(await reply.json()).toMatchObject({ changed: 1, missed: 1 })
     const about = { id: 'evt_2', type: 'conversation.resolved', namespace: '' }
     expect(letters.seen).toContainEqual({ kind: 'redriven', ...about, by: 'anna' })
@@ -170,22 +170,22 @@ describe('dead letters', () => {
     await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(failedBy))
     await dead(letters, ['evt_4'], 'a.b')
     const matching = { type: 'a.b', failedBy }
-    const count = await post('api/letters/discard', { matching, dryRun: true })
-    expect(await count.json()).toEqual({ changed: 2, missed: 0 })
-    const done = await post('api/letters/discard', { matching })
+    const count = await post('api/verbs/discard', { ...matching, dryRun: true })
+    expect(await count.json()).toMatchObject({ isDone: true, data: { matched: 2 } })
+    const done = await post('api/verbs/discard', matching)
     expect(await done.json()).toMatchObject({ changed: 2, missed: 0 })
     const left = (await get<EventPage>('api/letters')).events.map(event => event.id)
     expect(left).toEqual(['evt_4', 'evt_3'])
   })
 
   it.each([
-    [{}, "Give 'keys'"],
-    [{ keys: 'evt_1' }, "'keys' must be a list"],
-    [{ matching: { typ: 'a' } }, "'matching.typ' is not a filter"],
-    [{ keys: Array(201).fill('x') }, 'at most 200'],
+    [{}, 'give event ids, all, or a filter: type'],
+    [{ keys: 'evt_1' }, 'keys must be a list of texts'],
+    [{ all: true, typ: 'a' }, 'typ is no argument here: use ids, namespace, type'],
+    [{ keys: Array(5001).fill('x') }, 'at most 5000'],
   ])('refuse %j with the reason', async (body, message) => {
     const { post } = pagesOf({ receiver: withLetters().receiver })
-    const reply = await post('api/letters/discard', body)
+    const reply = await post('api/verbs/discard', body)
     expect(reply.status).toBe(400)
     expect(((await reply.json()) as Problem).message).toContain(message)
   })
@@ -308,7 +308,7 @@ describe('access control', () => {
     await dead(letters, ['evt_1'])
     const { get, post } = pagesOf({ receiver: letters.receiver, authorize: async () => 'read' as const })
     const { events } = await get<EventPage>('api/letters')
-    expect((await post('api/letters/discard', { keys: [events[0]?.key] })).status).toBe(403)
+    expect((await post('api/verbs/discard', { keys: [events[0]?.key] })).status).toBe(403)
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
@@ -322,15 +322,15 @@ describe('access control', () => {
     await dead(letters, ['evt_1'])
     const { get, post } = pagesOf({ receiver: letters.receiver })
     const { events } = await get<EventPage>('api/letters')
-    const reply = await post('api/letters/discard', { keys: [events[0]?.key] }, { ...JSON_CALL, ...headers })
+    const reply = await post('api/verbs/discard', { keys: [events[0]?.key] }, { ...JSON_CALL, ...headers })
     expect(reply.status).toBe(403)
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
 
   it('a form without an origin is refused for its content type', async () => {
     const { post } = pagesOf({ receiver: withLetters().receiver })
-    expect((await post('api/letters/discard', {}, { 'content-type': 'text/plain' })).status).toBe(403)
-    expect((await post('api/letters/discard', {}, { 'content-type': 'application/json' })).status).toBe(403)
+    expect((await post('api/verbs/discard', {}, { 'content-type': 'text/plain' })).status).toBe(403)
+    expect((await post('api/verbs/discard', {}, { 'content-type': 'application/json' })).status).toBe(403)
   })
 
   it('another site cannot read either', async () => {
@@ -482,14 +482,14 @@ describe('filters of dead letters', () => {
   it.each(['order.*x', 'a*', ''])('refuse a type that is not a pattern, %j', async type => {
     const { call, post } = pagesOf({ receiver: withLetters().receiver })
     expect((await call(`api/letters?type=${type}`)).status).toBe(400)
-    expect((await post('api/letters/redrive', { matching: { type } })).status).toBe(400)
+    expect((await post('api/verbs/redrive', { type })).status).toBe(400)
   })
 
   it('with only a namespace change no letters of another one', async () => {
     const letters = withLetters()
     await dead(letters, ['evt_1'])
     const { post } = pagesOf({ receiver: letters.receiver })
-    const reply = await post('api/letters/discard', { matching: { namespace: 'another' } })
+    const reply = await post('api/verbs/discard', { all: true, namespace: 'another' })
     expect(await reply.json()).toMatchObject({ changed: 0, missed: 0 })
     expect((await letters.receiver.stats()).dead).toBe(1)
   })
@@ -549,11 +549,8 @@ describe('large dead letters', () => {
             held.reads++
             held.most = Math.max(held.most, ++held.now)
             const letter = await deadLetters.get(key)
-            return letter
-          },
-          async discard(key: string) {
             held.now--
-            return deadLetters.discard(key)
+            return letter
           },
         },
       },
@@ -576,19 +573,12 @@ describe('large dead letters', () => {
     } while (after !== '')
     expect(seen).toEqual(ids.toReversed())
     expect(pages).toBe(4)
-    let changed = 0
-    let next: string | undefined
-    do {
-      const report = (await (
-        await post('api/letters/discard', { matching: {}, ...(next !== undefined && { after: next }) })
-      ).json()) as { changed: number; next?: string }
-      changed += report.changed
-      next = report.next
-    } while (next !== undefined)
-    expect(changed).toBe(7)
+    expect(await (await post('api/verbs/discard', { all: true })).json()).toMatchObject({
+      ...{ state: 'over', changed: 7 },
+    })
   })
 
-  it('are discarded without being in memory all together', async () => {
+  it('are read one after the other to be discarded, and never many at a time', async () => {
     const letters = withLetters()
     await dead(
       letters,
@@ -597,7 +587,7 @@ describe('large dead letters', () => {
     const { inbox, held } = endingEarly(letters)
     const keys = (await letters.inbox.deadLetters.list()).map(({ key }) => key)
     const { post } = pagesOf({ inbox })
-    expect(await (await post('api/letters/discard', { keys })).json()).toMatchObject({
+    expect(await (await post('api/verbs/discard', { keys })).json()).toMatchObject({
       changed: 40,
       missed: 0,
     })

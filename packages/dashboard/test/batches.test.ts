@@ -1,8 +1,9 @@
 import { type Inbox, memoryInbox } from '@ackhook/core'
 import { describe, expect, it, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.ts'
-import { changeLetters, describeRedrive } from '../src/letters.ts'
-import type { Batch, BatchLeft, BatchList, EventPage, Problem } from '../src/protocol/protocol.ts'
+import { changeLetters } from '../src/letters/letter-filter.ts'
+import { describeRedrive } from '../src/protocol/outcome.ts'
+import type { Batch, BatchList, EventPage, Problem } from '../src/protocol/protocol.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `evt_${n}`)
@@ -28,8 +29,8 @@ function pagesOf(letters: Letters, options: Partial<DashboardOptions> = {}) {
   return { call, batch }
 }
 
-const wordsOf = ({ changed, outcome, state }: Batch) =>
-  outcome && describeRedrive({ changed, outcome, isOver: state === 'over' })
+const wordsOf = ({ changed, fates, state }: Batch) =>
+  fates && describeRedrive({ changed, outcome: fates, isOver: state === 'over' })
 
 describe('a batch', () => {
   it('tells what became of redriven events, with their errors, to whoever asks', async () => {
@@ -37,11 +38,11 @@ describe('a batch', () => {
     await dead(letters, ids(80), 'order.paid')
     letters.failing = new Set(['evt_7', 'evt_8', 'evt_9'])
     const { call, batch } = pagesOf(letters, { authorize: () => ({ role: 'admin', name: 'anna' }) })
-    const started = await call<Batch>('api/batches', { action: 'redrive', matching: {}, total: 80 })
-    expect(started).toMatchObject({ action: 'redrive', by: 'anna', total: 80, matching: {} })
+    const started = await call<Batch>('api/verbs/redrive', { all: true, total: 80 })
+    expect(started).toMatchObject({ verb: 'redrive', by: 'anna', total: 80 })
     const over = await batch(({ state }) => state === 'over')
     expect(wordsOf(over)).toBe('80 redriven: 77 handled, 3 failed again: same error.')
-    const { events } = await call<EventPage>(`api/letters?group=${over.outcome?.errors[0]?.group}`)
+    const { events } = await call<EventPage>(`api/letters?group=${over.fates?.errors[0]?.group}`)
     expect(events.map(({ id }) => id).sort()).toEqual(['evt_7', 'evt_8', 'evt_9'])
     expect(letters.seen.filter(one => one.kind === 'redriven' && one.by === 'anna')).toHaveLength(80)
   })
@@ -51,10 +52,10 @@ describe('a batch', () => {
     await dead(letters, ids(12), 'order.paid')
     letters.failure = 'another one'
     const { call, batch } = pagesOf(letters, { redact: text => text.replace('another', '[hidden]') })
-    await call('api/batches', { action: 'redrive', matching: { type: 'order.*' } })
+    await call('api/verbs/redrive', { type: 'order.*' })
     const over = await batch(({ state }) => state === 'over')
     expect(wordsOf(over)).toBe('12 redriven: 0 handled, 12 failed again: another error.')
-    expect(over.outcome?.errors).toMatchObject([{ count: 12, reason: 'NonRetryableError: [hidden] one' }])
+    expect(over.fates?.errors).toMatchObject([{ count: 12, reason: 'NonRetryableError: [hidden] one' }])
   })
 
   it('tells those that failed and wait for another attempt from those that were not tried', async () => {
@@ -66,12 +67,12 @@ describe('a batch', () => {
     })
     letters.isRetryable = true
     const { call, batch } = pagesOf(letters)
-    await call('api/batches', { action: 'redrive', matching: {} })
-    expect(wordsOf(await batch(({ outcome }) => outcome?.waiting === 3))).toBe(
+    await call('api/verbs/redrive', { all: true })
+    expect(wordsOf(await batch(({ fates }) => fates?.waiting === 3))).toBe(
       '3 redriven: 0 handled, 3 waiting …',
     )
     release()
-    const words = wordsOf(await batch(({ outcome }) => outcome?.retrying === 3))
+    const words = wordsOf(await batch(({ fates }) => fates?.retrying === 3))
     expect(words).toMatch(/^3 redriven: 0 handled, 3 failed and wait to be tried again/)
   })
 
@@ -81,7 +82,7 @@ describe('a batch', () => {
     const { call } = pagesOf(letters)
     const { events } = await call<EventPage>('api/letters')
     const keys = [...events.slice(0, 2).map(({ key }) => key), 'unknown']
-    expect(await call<Batch>('api/batches', { action: 'discard', keys })).toMatchObject({
+    expect(await call<Batch>('api/verbs/discard', { keys })).toMatchObject({
       ...{ state: 'over', changed: 2, missed: 1 },
     })
     expect((await letters.receiver.stats()).dead).toBe(1)
@@ -103,7 +104,7 @@ describe('a batch', () => {
     }
     const inbox: Inbox = { ...memory, deadLetters: { ...memory.deadLetters, redriveMany } }
     const { call, batch } = pagesOf(letters, { receiver: undefined, inbox })
-    await call('api/batches', { action: 'redrive', matching: {} })
+    await call('api/verbs/redrive', { all: true })
     expect((await batch(({ error }) => error !== undefined)).error).toContain('the connection is gone')
     const over = await batch(({ state }) => state === 'over')
     expect([over.changed, over.missed, over.error]).toEqual([150, 0, undefined])
@@ -126,32 +127,33 @@ describe('a batch', () => {
     const inbox: Inbox = { ...memory, deadLetters: { ...memory.deadLetters, redriveMany } }
     const { call, batch } = pagesOf(letters, { receiver: undefined, inbox })
     const matching = { failedBy: Date.now() }
-    const { id } = await call<Batch>('api/batches', { action: 'redrive', matching })
+    const { id } = await call<Batch>('api/verbs/redrive', { all: true, ...matching })
     expect(await call<Batch>(`api/batches/${id}/stop`, {})).toMatchObject({ isStopped: true, changed: 100 })
     goOn()
     expect((await batch(({ state }) => state === 'over')).changed).toBe(200)
     await vi.waitFor(async () => expect((await letters.receiver.stats()).dead).toBe(250))
     // Those that failed again are not among them.
     await vi.waitFor(async () =>
-      expect((await call<BatchLeft>('api/batches/left', { action: 'redrive', matching })).left).toBe(50),
+      expect(await call('api/verbs/redrive', { all: true, ...matching, dryRun: true })).toMatchObject({
+        data: { matched: 50 },
+      }),
     )
     expect((await call<Problem>('api/batches/none/stop', {})).error).toBe('not_found')
   })
 
   it('is refused without the admin role, and with a filter that is wrong', async () => {
     const letters = withLetters()
-    const all = { action: 'discard', matching: {} }
-    expect(
-      (await pagesOf(letters, { authorize: () => 'read' }).call<Problem>('api/batches', all)).error,
-    ).toBe('read_only')
+    const all = { all: true }
+    const reader = pagesOf(letters, { authorize: () => 'read' })
+    expect((await reader.call<Problem>('api/verbs/discard', all)).error).toBe('read_only')
     const { call } = pagesOf(letters)
     for (const [body, message] of [
-      [{ matching: {} }, "'action' must be redrive or discard"],
-      [{ action: 'redrive', matching: { type: 'a*' } }, 'is not a pattern'],
-      [{ action: 'redrive', matching: { typ: 'a' } }, "'matching.typ' is not a filter"],
-      [{ action: 'redrive', keys: Array(5001).fill('x') }, 'at most 5000'],
+      [{ type: 'a*' }, 'is not a pattern'],
+      [{ typ: 'a' }, 'typ is no argument here'],
+      [{ keys: Array(5001).fill('x') }, 'at most 5000'],
     ] as const)
-      expect((await call<Problem>('api/batches', body)).message).toContain(message)
+      expect((await call<Problem>('api/verbs/redrive', body)).message).toContain(message)
+    expect((await call<Problem>('api/verbs/mend', {})).error).toBe('not_found')
     expect((await call<BatchList>('api/batches')).batches).toEqual([])
   })
 })

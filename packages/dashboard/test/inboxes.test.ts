@@ -10,7 +10,7 @@ import { launchBrowser, openPage } from '../../../test/support/browser.ts'
 import { postgresEngine, redisEngine } from '../../bullmq/test/engines.ts'
 import { dashboard } from '../src/index.ts'
 import { dashboard as nodeDashboard } from '../src/node.ts'
-import type { ChangeReport, EventPage, GroupList, Overview, Whereabouts } from '../src/protocol/protocol.ts'
+import type { BatchList, EventPage, GroupList, Overview, Whereabouts } from '../src/protocol/protocol.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
 const stops: (() => unknown)[] = []
@@ -114,20 +114,21 @@ describe.each(Object.keys(INBOXES))('%s', name => {
     const { get, post } = api(letters)
     const { events } = await get<EventPage>('api/letters?id=evt_2')
     const [letter] = events
-    expect(await post<ChangeReport>('api/letters/discard', { keys: [letter?.key] })).toMatchObject({
-      changed: 1,
-      missed: 0,
-    })
+    const changes = (changed: number) =>
+      vi.waitFor(async () => {
+        const [batch] = (await get<BatchList>('api/batches')).batches
+        expect(batch).toMatchObject({ changed, missed: 0 })
+      }, 20_000)
+    await post('api/verbs/discard', { keys: [letter?.key] })
+    await changes(1)
     letters.broken = false
     const { key } = (await get<EventPage>('api/letters?id=evt_1')).events[0] ?? {}
-    const matching = { failedBy: Date.now() + 60_000 }
-    expect(await post<ChangeReport>('api/letters/redrive', { matching, dryRun: true })).toMatchObject({
-      changed: 2,
+    const matching = { all: true, failedBy: Date.now() + 60_000 }
+    expect(await post('api/verbs/redrive', { ...matching, dryRun: true })).toMatchObject({
+      data: { matched: 2 },
     })
-    expect(await post<ChangeReport>('api/letters/redrive', { matching })).toMatchObject({
-      changed: 2,
-      missed: 0,
-    })
+    await post('api/verbs/redrive', matching)
+    await changes(2)
     await vi.waitFor(
       async () => expect(await get<Whereabouts>(`api/events/${key}`)).toMatchObject({ state: 'handled' }),
       20_000,
@@ -165,11 +166,11 @@ describe.each(Object.keys(INBOXES))('%s', name => {
     expect(await ids(`group=${groups[0]?.group}&type=user.created`)).toEqual([])
     letters.broken = false
     const matching = { type: 'order.*', error: 'NonRetryableError' }
-    expect(await post<ChangeReport>('api/letters/redrive', { matching })).toMatchObject({
-      changed: 3,
-      missed: 0,
-    })
-    expect(letters.seen.filter(({ kind }) => kind === 'redriven')).toHaveLength(3)
+    await post('api/verbs/redrive', matching)
+    await vi.waitFor(
+      () => expect(letters.seen.filter(({ kind }) => kind === 'redriven')).toHaveLength(3),
+      20_000,
+    )
     await vi.waitFor(async () => expect(await ids('type=*')).toEqual(['evt_4']), 10_000)
   })
 

@@ -73,7 +73,7 @@ it.each(Object.keys(MOUNTS))(
     const { events } = (await (await fetch(`${at}/api/letters`, { headers: user })).json()) as {
       events: { key: string }[]
     }
-    const reply = await fetch(`${at}/api/letters/discard`, {
+    const reply = await fetch(`${at}/api/verbs/discard`, {
       method: 'POST',
       headers: { ...user, 'content-type': 'application/json', 'x-ackhook': '1' },
       body: JSON.stringify({ keys: [events[0]?.key] }),

@@ -4,7 +4,7 @@ import { expectAccessible, type Page } from '../../../test/support/browser.ts'
 import { listen } from '../../../test/support/listen.ts'
 import { sharedBrowser } from '../../../test/support/shared-browser.ts'
 import type { DashboardOptions } from '../src/index.ts'
-import { changeLetters } from '../src/letters.ts'
+import { changeLetters } from '../src/letters/letter-filter.ts'
 import { dashboard } from '../src/node.ts'
 import { dead, type Letters, withLetters } from './with-letters.ts'
 
@@ -103,7 +103,7 @@ describe('the overview', () => {
     await page.getByText('is paused: events').waitFor({ state: 'detached' })
     await vi.waitFor(async () => expect((await letters.receiver.stats()).pending).toBe(0))
     const notices = letters.seen.flatMap(one => (one.kind === 'notice' ? [one.message] : []))
-    expect(notices).toContain("anna paused the handling of 'a.b' events on the dashboard.")
+    expect(notices).toContain("anna paused the handling of 'a.b' events.")
     expect(notices).toContain('anna resumed the handling of all events on the dashboard.')
   })
 

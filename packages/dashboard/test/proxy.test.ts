@@ -64,10 +64,10 @@ const FORWARDED = (host: string) => ({ 'x-forwarded-host': `${host}, inner.test`
 
 /** Posts as a browser does over plain HTTP, without Sec-Fetch-Site. */
 function post(at: string, origin = new URL(at).origin): Promise<Response> {
-  return fetch(`${at}/api/letters/discard`, {
+  return fetch(`${at}/api/verbs/discard`, {
     method: 'POST',
     headers: { origin, 'content-type': 'application/json', 'x-ackhook': '1' },
-    body: JSON.stringify({ matching: {}, dryRun: true }),
+    body: JSON.stringify({ all: true, dryRun: true }),
   })
 }
 
@@ -126,8 +126,7 @@ it('compares hosts as addresses: without the default port, ignoring case', async
   const statusOf = async (host: string, origin: string) => {
     const headers = { host, origin, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify({ matching: {} }) }
-    return (await pages.fetch(new Request('http://inner.test/ops/api/letters/discard', init), undefined))
-      .status
+    return (await pages.fetch(new Request('http://inner.test/ops/api/verbs/discard', init), undefined)).status
   }
   expect(await statusOf('Ops.Test:443', 'https://ops.test')).toBe(200)
   expect(await statusOf('ops.test:80', 'http://ops.test')).toBe(200)
@@ -180,7 +179,7 @@ it.each([
 it('reports a Fetch request that was read before it', async () => {
   const pages = dashboard({ inbox: memoryInbox(), authorize: () => 'admin' })
   const headers = { 'content-type': 'application/json', 'x-ackhook': '1' }
-  const request = new Request('http://app.test/api/letters/discard', { method: 'POST', headers, body: '{}' })
+  const request = new Request('http://app.test/api/verbs/discard', { method: 'POST', headers, body: '{}' })
   await request.text()
   expect(await (await pages.fetch(request, undefined)).json()).toMatchObject({ error: 'body_unavailable' })
 })

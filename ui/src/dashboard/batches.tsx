@@ -1,19 +1,15 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { describeRedrive, type Outcome } from '../../../packages/dashboard/src/protocol/outcome.ts'
-import type {
-  Batch,
-  BatchLeft,
-  BatchList,
-  BatchRequest,
-  Role,
-} from '../../../packages/dashboard/src/protocol/protocol.ts'
+import { describeRedrive, type Outcome as Fates } from '../../../packages/dashboard/src/protocol/outcome.ts'
+import type { Batch, BatchList, Role } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
+import { Blocks } from './blocks.tsx'
 import { forgetBatch, isDismissed, type KeptBatch, keepBatch, keptBatches } from './kept-batches.ts'
+import { doVerb, isBatch } from './verbs.ts'
 
 /** Batches of the process that replied last, and those started here. */
 const known = signal<readonly Batch[]>([])
@@ -41,10 +37,11 @@ export const batchTurn: ReadonlySignal<string> = computed(() =>
     .join(),
 )
 
-/** Starts a batch in the process that serves this page. Returns whether it started. */
-export async function startBatch(request: BatchRequest): Promise<boolean> {
+/** Starts a verb in the process that serves this page. Returns whether it started. */
+export async function startBatch(name: string, args: object): Promise<boolean> {
   try {
-    show(await call<Batch>('api/batches', { method: 'POST', body: request }), request)
+    const reply = await doVerb(name, args)
+    if (isBatch(reply)) showBatch(reply, args)
     return true
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))
@@ -52,13 +49,13 @@ export async function startBatch(request: BatchRequest): Promise<boolean> {
   }
 }
 
-function show(batch: Batch, request?: BatchRequest): void {
+/** Shows a batch at once. With its arguments, it can be started again if its process ends. */
+export function showBatch(batch: Batch, args?: object): void {
   known.value = [batch, ...known.peek().filter(({ id }) => id !== batch.id)]
   seenAt.set(batch.id, Date.now())
-  if (request === undefined || batch.state === 'over') return
+  if (args === undefined || batch.state === 'over') return
   // Letters that fail again are not started again with the rest.
-  const again = 'keys' in request ? { failedBy: batch.startedAt, ...request } : request
-  keepBatch({ batch, request: again })
+  keepBatch({ batch, args: { failedBy: batch.startedAt, ...args } })
 }
 
 /** Shows the batches on every page, whoever started them. */
@@ -115,8 +112,8 @@ function receive({ process, batches }: BatchList): void {
 }
 
 function BatchView({ batch, role }: { readonly batch: Batch; readonly role: Role | undefined }) {
-  const { id, action, state, changed, missed, total = changed + missed, error, isStopped, by } = batch
-  const title = action === 'redrive' ? 'Redriving' : 'Discarding'
+  const { id, words, state, changed, missed, total = changed + missed, error, isStopped, by, fates } = batch
+  const title = words.doing
   const canStop = state !== 'over' && isStopped !== true && role === 'admin'
   return (
     <div class={`note batch ${toneOf(batch)}`} role="status">
@@ -129,7 +126,7 @@ function BatchView({ batch, role }: { readonly batch: Batch; readonly role: Role
             <progress aria-label={title} max={Math.max(1, total)} value={changed + missed} />
           </>
         )}
-        <span>{state === 'changing' && action === 'discard' ? '' : resultOf(batch)}</span>
+        <span>{state === 'changing' && fates === undefined ? '' : resultOf(batch)}</span>
         {by !== undefined && <span class="small quiet">by {visible(by)}</span>}
         <span class="push" />
         {canStop && (
@@ -148,30 +145,39 @@ function BatchView({ batch, role }: { readonly batch: Batch; readonly role: Role
           {inOneLine(error)} {state !== 'over' && 'It tries again.'}
         </p>
       )}
-      {batch.outcome !== undefined && <Errors outcome={batch.outcome} />}
+      {fates !== undefined && <Errors fates={fates} />}
+      {words.thing === undefined && batch.outcome !== undefined && <Blocks blocks={batch.outcome.blocks} />}
     </div>
   )
 }
 
 /** Red while an event has failed again, yellow while one may still fail. */
-function toneOf({ state, missed, outcome, error, isStopped }: Batch): string {
-  if ((outcome?.failed ?? 0) > 0 || (state === 'over' && error !== undefined)) return 'bad'
-  const { waiting = 0, retrying = 0, gone = 0 } = outcome ?? {}
+function toneOf({ state, missed, fates, error, isStopped }: Batch): string {
+  if ((fates?.failed ?? 0) > 0 || (state === 'over' && error !== undefined)) return 'bad'
+  const { waiting = 0, retrying = 0, gone = 0 } = fates ?? {}
   if (state !== 'over' || isStopped === true || missed + waiting + retrying + gone > 0) return 'wait'
   return 'good'
 }
 
-function resultOf({ action, changed, missed, state, outcome, isStopped }: Batch): string {
+function resultOf({ words, changed, missed, state, fates, outcome, isStopped }: Batch): string {
   const stopped = isStopped === true ? 'Stopped. ' : ''
-  const done = action === 'redrive' ? 'redriven' : 'discarded'
-  const full = action === 'redrive' ? ', or the inbox is full' : ''
-  const rest = missed === 0 ? '' : ` ${formatCount(missed)} could not be ${done}: no longer there${full}.`
-  if (outcome === undefined)
-    return `${stopped}${formatCount(changed)} ${changed === 1 ? 'letter' : 'letters'} discarded.${rest}`
-  return `${stopped}${describeRedrive({ changed, outcome, isOver: state === 'over' })}${rest}`
+  const rest = missed === 0 ? '' : ` ${formatCount(missed)} not ${words.done}${reasonsIn(outcome)}.`
+  if (fates !== undefined)
+    return `${stopped}${describeRedrive({ changed, outcome: fates, isOver: state === 'over' })}${rest}`
+  // A verb that changes no single things says its result itself.
+  if (words.thing === undefined) return stopped
+  const things = changed === 1 ? words.thing : `${words.thing}s`
+  return `${stopped}${formatCount(changed)} ${things} ${words.done}.${rest}`
 }
 
-function Errors({ outcome: { errors } }: { readonly outcome: Outcome }) {
+function reasonsIn(outcome: Batch['outcome']): string {
+  const { refusals = [] } = (outcome?.data ?? {}) as {
+    readonly refusals?: readonly { readonly reason: string }[]
+  }
+  return refusals.length === 0 ? '' : `: ${inOneLine(refusals.map(({ reason }) => reason).join(', '))}`
+}
+
+function Errors({ fates: { errors } }: { readonly fates: Fates }) {
   if (errors.length === 0) return null
   return (
     <ul class="plain-list small">
@@ -189,7 +195,7 @@ function Errors({ outcome: { errors } }: { readonly outcome: Outcome }) {
 
 async function stop(id: string): Promise<void> {
   try {
-    show(await call<Batch>(`api/batches/${id}/stop`, { method: 'POST', body: {} }))
+    showBatch(await call<Batch>(`api/batches/${id}/stop`, { method: 'POST', body: {} }))
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))
   }
@@ -202,26 +208,23 @@ function dismiss(id: string): void {
 
 /** A batch whose process has ended: the letters it had not reached are still there. */
 function LostBatch({ kept, role }: { readonly kept: KeptBatch; readonly role: Role | undefined }) {
-  const { batch, request } = kept
-  const { id, action, changed, total } = batch
-  const left = useResource(signal =>
-    call<BatchLeft>('api/batches/left', { method: 'POST', body: request, signal }),
-  )
-  const count = left.data.value?.left
-  const done = action === 'redrive' ? 'redriven' : 'discarded'
+  const { batch, args } = kept
+  const { id, verb, words, changed, total } = batch
+  const left = useResource(signal => countLeft(verb, args, signal))
+  const count = left.data.value
   const end = () => {
     forgetBatch(id, true)
     lost.value = lost.peek().filter(one => one !== kept)
   }
   const again = async () => {
-    if (count !== undefined && (await startBatch({ ...request, total: count }))) end()
+    if (count !== undefined && (await startBatch(verb, { ...args, total: count }))) end()
   }
   return (
     <div class="note batch bad" role="status">
       <div class="bar">
         <span>
           The process of this batch has ended, or does not reply: {formatCount(changed)}
-          {total !== undefined && ` of ${formatCount(total)}`} were {done} when it was last seen.{' '}
+          {total !== undefined && ` of ${formatCount(total)}`} were {words.done} when it was last seen.{' '}
           {count === undefined
             ? (left.error.value?.message ?? 'Counting what is left …')
             : count === 0
@@ -231,7 +234,7 @@ function LostBatch({ kept, role }: { readonly kept: KeptBatch; readonly role: Ro
         <span class="push" />
         {role === 'admin' && count !== undefined && count > 0 && (
           <button type="button" onClick={() => void again()}>
-            {action === 'redrive' ? 'Redrive' : 'Discard'} the {formatCount(count)} left
+            {words.label} the {formatCount(count)} left
           </button>
         )}
         <button type="button" class="plain" onClick={end}>
@@ -240,4 +243,29 @@ function LostBatch({ kept, role }: { readonly kept: KeptBatch; readonly role: Ro
       </div>
     </div>
   )
+}
+
+/** Counts what a verb would change. Each request counts for a limited time. */
+export async function countLeft(
+  verb: string,
+  args: object,
+  signal: AbortSignal,
+  progress: (count: number) => void = () => {},
+): Promise<number> {
+  let count = 0
+  let after: string | undefined
+  do {
+    const body = { ...args, dryRun: true, ...(after !== undefined && { after }) }
+    const { data } = await call<{ data: Counted }>(`api/verbs/${verb}`, { method: 'POST', body, signal })
+    count += data.matched
+    after = data.next
+    progress(count)
+  } while (after !== undefined && !signal.aborted)
+  return count
+}
+
+interface Counted {
+  readonly matched: number
+  /** Where the count goes on. */
+  readonly next?: string
 }

@@ -1,24 +1,14 @@
-import type {
-  ChangeReport,
-  ChangeRequest,
-  LetterFilter,
-} from '../../../packages/dashboard/src/protocol/protocol.ts'
-import { call } from '../kit/api.ts'
+import type { LetterFilter, VerbView } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { Outcome } from '../../../packages/dashboard/src/protocol/verbs.ts'
 import { confirm, type Scope } from '../kit/confirm.tsx'
 import { isUnderWay, runTask, type TaskControl } from '../kit/tasks.tsx'
 import { formatCount } from '../kit/text.ts'
 import { toast } from '../kit/toasts.tsx'
-import { isBatchChanging, startBatch } from './batches.tsx'
+import { countLeft, isBatchChanging, startBatch } from './batches.tsx'
 import type { EventSelection } from './filters.tsx'
+import { doVerb } from './verbs.ts'
 
-export type Change = 'redrive' | 'discard'
-
-const VERB = { redrive: 'Redrive', discard: 'Discard' } as const
 const COUNTING = 'Counting letters'
-const WHAT = {
-  redrive: "They run again in your app's processes, from attempt 1.",
-  discard: 'They are permanently deleted, with their bodies.',
-} as const
 
 /** Returns whether a task is counting or changing letters. Only one may run at a time. */
 export function isChanging(): boolean {
@@ -26,9 +16,9 @@ export function isChanging(): boolean {
 }
 
 /** Asks for confirmation, then starts a batch of these letters. Resolves with whether it started. */
-export async function changeLetters(action: Change, keys: readonly string[]): Promise<boolean> {
-  if (!(await isSure(action, `${VERB[action]} ${countOf(keys.length)}?`, keys.length))) return false
-  return startBatch({ action, keys, total: keys.length })
+export async function changeLetters(verb: VerbView, keys: readonly string[]): Promise<boolean> {
+  if (!(await isSure(verb, `${verb.words.label} ${countOf(keys.length)}?`, keys.length))) return false
+  return startBatch(verb.name, { keys, total: keys.length })
 }
 
 /**
@@ -36,12 +26,12 @@ export async function changeLetters(action: Change, keys: readonly string[]): Pr
  * in server time, or after the filter's own limit stay unchanged. `known` is their number if already counted.
  */
 export async function changeMatching(
-  action: Change,
+  verb: VerbView,
   { filter, words }: Pick<EventSelection, 'filter' | 'words'>,
   { failedBy, known }: { readonly failedBy: number; readonly known?: number | undefined },
 ): Promise<boolean> {
-  const matching = { ...filter, failedBy: Math.min(failedBy, filter.failedBy ?? failedBy) }
-  const count = known ?? (await countMatching(action, matching))
+  const matching = { ...filter, failedBy: Math.min(failedBy, filter.failedBy ?? failedBy), all: true }
+  const count = known ?? (await countMatching(verb, matching))
   if (count === undefined) return false
   if (count === 0) {
     toast('good', 'No letters match.')
@@ -49,16 +39,19 @@ export async function changeMatching(
   }
   const which = words.length === 0 ? '' : ' that match'
   const scope = { words, whole: 'No filter is set: these are all dead letters of this inbox.' }
-  if (!(await isSure(action, `${VERB[action]} all ${countOf(count)}${which}?`, count, scope))) return false
-  return startBatch({ action, matching, total: count })
+  const title = `${verb.words.label} all ${countOf(count)}${which}?`
+  if (!(await isSure(verb, title, count, scope))) return false
+  return startBatch(verb.name, { ...matching, total: count })
 }
 
-/** Redrives one letter without a summary, because its page shows the result. */
-export async function redriveOne(key: string): Promise<boolean> {
-  if (!(await isSure('redrive', `${VERB.redrive} ${countOf(1)}?`, 1))) return false
+/** Runs one letter again without a summary, because its page shows the result. */
+export async function runOne(verb: VerbView, key: string): Promise<boolean> {
+  const { label, done } = verb.words
+  if (!(await isSure(verb, `${label} ${countOf(1)}?`, 1))) return false
   try {
-    const { changed } = await post('redrive', { keys: [key] })
-    if (changed === 0) toast('bad', 'Not redriven: the letter no longer exists, or the inbox is full.')
+    const { data } = (await doVerb(verb.name, { keys: [key], noFollow: true })) as Outcome
+    const changed = (data as Readonly<Record<string, unknown>>)[done]
+    if (changed === 0) toast('bad', `Not ${done}: the letter no longer exists, or the inbox is full.`)
     return changed === 1
   } catch (cause) {
     toast('bad', cause instanceof Error ? cause.message : String(cause))
@@ -66,29 +59,18 @@ export async function redriveOne(key: string): Promise<boolean> {
   }
 }
 
-function isSure(action: Change, title: string, count: number, scope?: Scope): Promise<boolean> {
-  const isDangerous = action === 'discard' || count > 1
-  return confirm(title, WHAT[action], `${VERB[action]} ${countOf(count)}`, isDangerous, scope)
+function isSure(verb: VerbView, title: string, count: number, scope?: Scope): Promise<boolean> {
+  const isDangerous = verb.changes === 'for good' || count > 1
+  return confirm(title, `${verb.effect}.`, `${verb.words.label} ${countOf(count)}`, isDangerous, scope)
 }
 
 /** Counts matching letters. Resolves with `undefined` after a reported error or a stop. */
-function countMatching(action: Change, matching: LetterFilter): Promise<number | undefined> {
+function countMatching(verb: VerbView, matching: LetterFilter): Promise<number | undefined> {
   const work = async ({ signal, progress }: TaskControl) => {
-    let count = 0
-    let after: string | undefined
-    do {
-      const page = await post(action, { matching, dryRun: true, ...(after !== undefined && { after }) })
-      count += page.changed
-      after = page.next
-      progress(count)
-    } while (after !== undefined && !signal.aborted)
+    const count = await countLeft(verb.name, matching, signal, progress)
     return signal.aborted ? undefined : count
   }
   return runTask(COUNTING, work, () => '')
-}
-
-function post(action: Change, body: ChangeRequest): Promise<ChangeReport> {
-  return call(`api/letters/${action}`, { method: 'POST', body })
 }
 
 function countOf(count: number): string {

@@ -1,7 +1,9 @@
+import { useEffect } from 'preact/hooks'
 import type { Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { Loading } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
+import { lazy } from '../kit/lazy.tsx'
 import { useResource } from '../kit/resource.ts'
 import { route } from '../kit/route.ts'
 import { type Place, Shell } from '../kit/shell.tsx'
@@ -13,12 +15,15 @@ import { LetterPage } from './letter-page.tsx'
 import { LettersPage } from './letters-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { PauseNote } from './pause.tsx'
+import { loadVerbs } from './verbs.ts'
 
 const EVERY_MS = 2000
+const ActionsPage = lazy(() => import('./actions-page.tsx').then(({ ActionsPage }) => ActionsPage))
 
 export function Dashboard() {
   const overview = useResource(signal => call<Overview>('api/overview', { signal }), EVERY_MS)
   const data = overview.data.value
+  useEffect(() => void loadVerbs(), [data])
   return (
     <Shell
       brand="dashboard"
@@ -48,6 +53,7 @@ function placesOf(data: Overview | undefined): readonly Place[] {
       label: state === 'pending' ? 'Pending' : 'Active',
       count: data?.stats[state === 'pending' ? 'pending' : 'active'] ?? 0,
     })),
+    { path: 'actions', label: 'Actions' },
   ]
 }
 
@@ -67,6 +73,7 @@ function Page({ data, told, reload }: PageParts) {
   const isTimeNeeded = selectionHere.value.age !== '' && data === undefined
   if (place === 'letters' && key === undefined && !isTimeNeeded) return <LettersPage overview={data} />
   if (data === undefined) return <Loading />
+  if (place === 'actions') return <ActionsPage onChanged={reload} />
   if (place === 'letters' && key !== undefined)
     return <LetterPage key={key} letterKey={key} role={data.role} links={data} />
   const state = data.browsing.states.find(one => one === place)

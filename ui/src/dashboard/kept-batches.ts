@@ -1,9 +1,10 @@
-import type { Batch, BatchRequest } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { Batch } from '../../../packages/dashboard/src/protocol/protocol.ts'
 
 /** A batch as this browser saw it last, and how to start it again. */
 export interface KeptBatch {
   readonly batch: Batch
-  readonly request: BatchRequest
+  /** Arguments of its verb. */
+  readonly args: object
 }
 
 const KEPT = 'ackhook-batches'

@@ -4,6 +4,7 @@ import type {
   LetterGroup,
   LetterTimes,
   Overview,
+  VerbView,
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { ErrorCard } from '../kit/error-card.tsx'
@@ -11,7 +12,8 @@ import { Failure } from '../kit/failure.tsx'
 import { useResource } from '../kit/resource.ts'
 import { hrefOf } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
-import { type Change, changeMatching, isChanging } from './change-letters.ts'
+import { changeMatching, isChanging } from './change-letters.ts'
+import { letterVerbs } from './verbs.ts'
 
 interface LetterGroupsProps {
   readonly overview: Overview
@@ -29,12 +31,12 @@ export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGrou
     if (turn > 1) list.reload()
   }, [turn])
   // Counts them again: more may have failed since, and the question names their number.
-  const change = async (action: Change, { group, reason, type }: LetterGroup) => {
+  const change = async (verb: VerbView, { group, reason, type }: LetterGroup) => {
     const words = [
       ['Error', inOneLine(reason)],
       ['Type', type],
     ] as const
-    if (await changeMatching(action, { filter: { group }, words }, { failedBy })) onChanged()
+    if (await changeMatching(verb, { filter: { group }, words }, { failedBy })) onChanged()
   }
   const known = list.data.value
   if (known?.counted === 0 && list.error.value === undefined) return null
@@ -47,7 +49,7 @@ export function LetterGroups({ overview, failedBy, turn, onChanged }: LetterGrou
         <Cards
           list={known}
           turn={turn}
-          change={overview.role === 'admin' ? (action, group) => void change(action, group) : undefined}
+          change={overview.role === 'admin' ? (verb, group) => void change(verb, group) : undefined}
         />
       )}
       {known !== undefined && <Rest list={known} />}
@@ -59,7 +61,7 @@ interface CardsProps {
   readonly list: GroupList
   readonly turn: number
   /** Undefined if the user may not change letters. */
-  readonly change: ((action: Change, group: LetterGroup) => void) | undefined
+  readonly change: ((verb: VerbView, group: LetterGroup) => void) | undefined
 }
 
 /** The cards, to which their letters' times are added once these have loaded. */
@@ -73,7 +75,7 @@ function Cards({ list, turn, change }: CardsProps) {
     <ul class="cards">
       {list.groups.map(group => (
         <li key={group.group}>
-          <Card group={group} times={times.data.value} change={change && (action => change(action, group))} />
+          <Card group={group} times={times.data.value} change={change && (verb => change(verb, group))} />
         </li>
       ))}
     </ul>
@@ -83,7 +85,7 @@ function Cards({ list, turn, change }: CardsProps) {
 interface CardProps {
   readonly group: LetterGroup
   readonly times: LetterTimes | undefined
-  readonly change: ((action: Change) => void) | undefined
+  readonly change: ((verb: VerbView) => void) | undefined
 }
 
 function Card({ group: shown, times, change }: CardProps) {
@@ -105,12 +107,17 @@ function Card({ group: shown, times, change }: CardProps) {
       actions={
         change !== undefined && (
           <>
-            <button type="button" disabled={isChanging()} onClick={() => change('redrive')}>
-              Redrive {formatCount(count)} …
-            </button>
-            <button type="button" class="danger" disabled={isChanging()} onClick={() => change('discard')}>
-              Discard {formatCount(count)} …
-            </button>
+            {letterVerbs().map(verb => (
+              <button
+                key={verb.name}
+                type="button"
+                class={verb.changes === 'for good' ? 'danger' : undefined}
+                disabled={isChanging()}
+                onClick={() => change(verb)}
+              >
+                {verb.words.label} {formatCount(count)} …
+              </button>
+            ))}
           </>
         )
       }

@@ -4,6 +4,7 @@ import type {
   EventRow,
   Overview,
   Role,
+  VerbView,
   Whereabouts,
 } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { ApiError, call } from '../kit/api.ts'
@@ -17,10 +18,11 @@ import { go, hrefOf } from '../kit/route.ts'
 import { visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
 import { toast } from '../kit/toasts.tsx'
-import { type Change, changeLetters, isChanging, redriveOne } from './change-letters.ts'
+import { changeLetters, isChanging, runOne } from './change-letters.ts'
 import { EmulatorLink } from './emulator-link.tsx'
 import { ShareLetter } from './share-letter.tsx'
 import { Trace } from './trace.tsx'
+import { inThirdPerson, keyOf, letterVerbs } from './verbs.ts'
 
 interface LetterPageProps {
   readonly letterKey: string
@@ -46,11 +48,10 @@ export function LetterPage({ letterKey, role, links }: LetterPageProps) {
   useEffect(() => {
     if (isGone) isOver.value = true
   }, [isGone])
-  const change = async (action: Change) => {
+  const change = async (verb: VerbView) => {
     fate.value = undefined
-    if (action === 'discard') {
-      if (await changeLetters(action, [letterKey])) letter.reload()
-    } else isFollowed.value = await redriveOne(letterKey)
+    if (verb.runsHandlers === true) isFollowed.value = await runOne(verb, letterKey)
+    else if (await changeLetters(verb, [letterKey])) letter.reload()
   }
   const settle = (state: Whereabouts['state']) => {
     isFollowed.value = false
@@ -61,14 +62,15 @@ export function LetterPage({ letterKey, role, links }: LetterPageProps) {
     toast(state === 'dead' ? 'bad' : 'good', `${id}: redriven, and ${FATE[state][1]}.`)
   }
   const canChange = role === 'admin' && error === undefined && !isFollowed.value && !isOver.value
-  const press = (action: Change) => () => {
-    if (canChange && !isChanging()) void change(action)
+  const press = (verb: VerbView) => () => {
+    if (canChange && !isChanging()) void change(verb)
   }
+  const own = letterVerbs()
   useKeys(
-    { r: press('redrive'), d: press('discard'), u: () => go(['letters']) },
+    { u: () => go(['letters']), ...Object.fromEntries(own.map(verb => [keyOf(verb), press(verb)])) },
     {
       u: 'goes up to the list',
-      ...(role === 'admin' && { r: 'redrives the letter', d: 'discards the letter' }),
+      ...Object.fromEntries(own.map(verb => [keyOf(verb), `${inThirdPerson(verb)} the letter`])),
     },
   )
   return (
@@ -99,7 +101,7 @@ export function LetterPage({ letterKey, role, links }: LetterPageProps) {
 interface LetterProps {
   readonly letter: EventRow
   readonly links: Links
-  readonly actions: ((action: Change) => Promise<void>) | undefined
+  readonly actions: ((verb: VerbView) => Promise<void>) | undefined
 }
 
 function Letter({ letter, links: { traceUrl, emulatorUrl }, actions }: LetterProps) {
@@ -122,22 +124,17 @@ function Letter({ letter, links: { traceUrl, emulatorUrl }, actions }: LetterPro
         <h1 class="mono">{visible(id)}</h1>
         {actions !== undefined && (
           <div class="bar push">
-            <button
-              type="button"
-              class="primary"
-              disabled={isChanging()}
-              onClick={() => void actions('redrive')}
-            >
-              Redrive
-            </button>
-            <button
-              type="button"
-              class="danger"
-              disabled={isChanging()}
-              onClick={() => void actions('discard')}
-            >
-              Discard
-            </button>
+            {letterVerbs().map(verb => (
+              <button
+                key={verb.name}
+                type="button"
+                class={verb.changes === 'for good' ? 'danger' : 'primary'}
+                disabled={isChanging()}
+                onClick={() => void actions(verb)}
+              >
+                {verb.words.label}
+              </button>
+            ))}
           </div>
         )}
       </div>

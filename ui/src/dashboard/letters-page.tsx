@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
+import { Fragment } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { EventRow, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { EventRow, Overview, VerbView } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { type Column, DataTable, KeysHint } from '../kit/data-table.tsx'
 import { Cut, Loading } from '../kit/elements.tsx'
 import { Failure } from '../kit/failure.tsx'
@@ -15,7 +16,7 @@ import { go, hrefOf, setQuery } from '../kit/route.ts'
 import { formatCount, inOneLine, visible } from '../kit/text.ts'
 import { useTitle } from '../kit/title.ts'
 import { batchTurn } from './batches.tsx'
-import { type Change, changeLetters, changeMatching, isChanging } from './change-letters.ts'
+import { changeLetters, changeMatching, isChanging } from './change-letters.ts'
 import {
   clearing,
   type EventSelection,
@@ -28,6 +29,7 @@ import { LetterGroups } from './letter-groups.tsx'
 import { loadEvents } from './load-events.ts'
 import { NewLetters, useNewLetters } from './new-letters.tsx'
 import { fieldColumns } from './payload-field.tsx'
+import { inThirdPerson, keyOf, letterVerbs } from './verbs.ts'
 
 /** What failed and why come before the ids. */
 function columnsOf(hasNamespace: boolean, bodies: boolean): readonly Column<EventRow>[] {
@@ -184,9 +186,13 @@ function LetterList({ paged, selected, bodies }: LetterListProps) {
         />
       )}
       <KeysHint>
-        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens{selected !== undefined && ', '}
-        {selected !== undefined && <kbd>r</kbd>}
-        {selected !== undefined && ' redrives'}
+        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens
+        {selected !== undefined &&
+          mildVerbs().map(verb => (
+            <Fragment key={verb.name}>
+              , <kbd>{keyOf(verb)}</kbd> {inThirdPerson(verb)}
+            </Fragment>
+          ))}
       </KeysHint>
     </>
   )
@@ -201,21 +207,29 @@ function useLetterKeys(
     const keys = paged.list.peek().rows.map(({ key }) => key)
     current.value = neighbor(keys, current.peek(), step)
   }
-  const redrive = (key: string) => {
-    if (selected !== undefined && !isChanging()) void change(paged, selected, 'redrive', [key])
+  const press = (verb: VerbView) => () => {
+    const key = current.value
+    if (key !== undefined && selected !== undefined && !isChanging())
+      void change(paged, selected, verb, [key])
   }
+  const own = selected === undefined ? [] : mildVerbs()
   useKeys(
     {
       j: () => move(1),
       k: () => move(-1),
       Enter: () => current.value !== undefined && go(['letters', current.value]),
-      r: () => current.value !== undefined && redrive(current.value),
+      ...Object.fromEntries(own.map(verb => [keyOf(verb), press(verb)])),
     },
     {
       ...{ j: 'moves down', k: 'moves up', Enter: 'opens the letter' },
-      ...(selected !== undefined && { r: 'redrives the letter' }),
+      ...Object.fromEntries(own.map(verb => [keyOf(verb), `${inThirdPerson(verb)} the letter`])),
     },
   )
+}
+
+/** What a key alone may do where it is easily pressed by mistake. */
+function mildVerbs(): readonly VerbView[] {
+  return letterVerbs().filter(({ changes }) => changes !== 'for good')
 }
 
 function Actions({
@@ -235,33 +249,47 @@ function Actions({
   const { rows, count } = paged.list.value
   const canSome = keys.length > 0 && isReady
   const canAll = count > 0 && isReady
-  const some = (action: Change) => void change(paged, selected, action, keys)
-  const all = async (action: Change) => {
+  const some = (verb: VerbView) => void change(paged, selected, verb, keys)
+  const all = async (verb: VerbView) => {
     if (of === undefined) return
     const failedBy = lastShown(rows, now)
     // The overview has counted the letters that failed by its time.
     const known = isFiltered || failedBy > now || count > stats.dead ? undefined : stats.dead
-    if (!(await changeMatching(action, of, { failedBy, known }))) return
+    if (!(await changeMatching(verb, of, { failedBy, known }))) return
     selected.value = new Set()
     paged.reload()
   }
   return (
     <div class="bar">
-      <button type="button" disabled={!canSome} onClick={() => some('redrive')}>
-        Redrive {formatCount(keys.length)} selected
-      </button>
-      <button type="button" class="danger" disabled={!canSome} onClick={() => some('discard')}>
-        Discard {formatCount(keys.length)} selected
-      </button>
+      {letterVerbs().map(verb => (
+        <button
+          key={verb.name}
+          type="button"
+          class={classOf(verb)}
+          disabled={!canSome}
+          onClick={() => some(verb)}
+        >
+          {verb.words.label} {formatCount(keys.length)} selected
+        </button>
+      ))}
       <span class="push" />
-      <button type="button" disabled={!canAll} onClick={() => void all('redrive')}>
-        Redrive all {isFiltered && 'that match '}…
-      </button>
-      <button type="button" class="danger" disabled={!canAll} onClick={() => void all('discard')}>
-        Discard all {isFiltered && 'that match '}…
-      </button>
+      {letterVerbs().map(verb => (
+        <button
+          key={verb.name}
+          type="button"
+          class={classOf(verb)}
+          disabled={!canAll}
+          onClick={() => void all(verb)}
+        >
+          {verb.words.label} all {isFiltered && 'that match '}…
+        </button>
+      ))}
     </div>
   )
+}
+
+function classOf({ changes }: VerbView): string | undefined {
+  return changes === 'for good' ? 'danger' : undefined
 }
 
 /** Returns the latest failure shown, as the list may be newer than the overview. */
@@ -272,10 +300,10 @@ function lastShown(rows: readonly EventRow[], now: number): number {
 async function change(
   paged: Letters,
   selected: Signal<ReadonlySet<string>>,
-  action: Change,
+  verb: VerbView,
   keys: readonly string[],
 ): Promise<void> {
-  if (!(await changeLetters(action, keys))) return
+  if (!(await changeLetters(verb, keys))) return
   selected.value = new Set([...selected.value].filter(key => !keys.includes(key)))
   paged.reload()
 }

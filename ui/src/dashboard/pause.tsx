@@ -1,14 +1,11 @@
-import type {
-  Handling,
-  HandlingRequest,
-  Overview,
-} from '../../../packages/dashboard/src/protocol/protocol.ts'
+import type { Handling, Overview } from '../../../packages/dashboard/src/protocol/protocol.ts'
 import { call } from '../kit/api.ts'
 import { askFor, confirm } from '../kit/confirm.tsx'
 import { Ago } from '../kit/now.tsx'
 import { useResource } from '../kit/resource.ts'
 import { visible } from '../kit/text.ts'
 import { attempt } from '../kit/toasts.tsx'
+import { doVerb } from './verbs.ts'
 
 interface PauseProps {
   readonly overview: Overview
@@ -33,7 +30,7 @@ function Pauses({
   const { paused = [], cannotPause } = handling.data.value ?? {}
   const resume = async (type: string | undefined) => {
     const words = type === undefined ? 'Handling is resumed.' : `Handling of ${visible(type)} is resumed.`
-    if (await change({ action: 'resume', ...(type !== undefined && { type }) }, words)) onChanged()
+    if (await change('resume', type, words)) onChanged()
   }
   return (
     <div class="note wait stack tight" role="status">
@@ -74,8 +71,8 @@ export function PauseButton({ overview: { role, stats }, onChanged }: PauseProps
     const type = await askWhat(known)
     if (type === undefined) return
     const what = type === '' ? 'Handling' : `Handling of ${visible(type)}`
-    const body = { action: 'pause', ...(type !== '' && { type }) } as const
-    if (await change(body, `${what} is paused. Events are accepted, and wait.`)) onChanged()
+    const words = `${what} is paused. Events are accepted, and wait.`
+    if (await change('pause', type === '' ? undefined : type, words)) onChanged()
   }
   return (
     <button type="button" class="push" onClick={() => void pause()}>
@@ -101,9 +98,9 @@ async function askWhat({ cannotPauseTypes }: Handling): Promise<string | undefin
   return (await confirm(PAUSE.title, text, PAUSE.action)) ? '' : undefined
 }
 
-function change(body: HandlingRequest, done: string): Promise<boolean> {
+function change(verb: string, type: string | undefined, done: string): Promise<boolean> {
   return attempt(async () => {
-    await call<Handling>('api/handling', { method: 'POST', body })
+    await doVerb(verb, type === undefined ? { all: true } : { type })
     return done
   })
 }

@@ -1,6 +1,7 @@
 import type { ConfigurationError, Inbox } from '@ackhook/core'
 import { adviceOn } from '@ackhook/core/advice'
 import { isError, printable } from '@ackhook/core/spi'
+import { Refused } from '@ackhook/dashboard/verbs'
 import { UsageError } from '../command/usage-error.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { InboxFlags } from './inbox-flags.ts'
@@ -14,17 +15,19 @@ export interface InboxParts {
 const CLOSE_MS = 1000
 
 /** Opens an inbox for one piece of work, and always closes it. */
-export async function withInbox(
+export async function withInbox<T>(
   flags: InboxFlags,
   { terminal, open }: InboxParts,
-  work: (inbox: Inbox) => Promise<number>,
-): Promise<number> {
+  work: (inbox: Inbox) => Promise<T>,
+): Promise<T> {
   let inbox: Inbox | undefined
   try {
     inbox = await open(flags, terminal.cwd)
     return await work(inbox)
   } catch (cause) {
-    throw cause instanceof UsageError ? cause : new UsageError(messageOf(cause, flags), { cause })
+    throw cause instanceof UsageError || cause instanceof Refused
+      ? cause
+      : new UsageError(messageOf(cause, flags), { cause })
   } finally {
     await inbox?.close(CLOSE_MS)
   }
@@ -41,8 +44,6 @@ function messageOf(thrown: unknown, flags: InboxFlags): string {
   // `instanceof` would fail, as the project has its own copy of core.
   if (code === 'configuration_invalid' && option === 'queue' && flags.sqlite === undefined)
     return noQueue(flags)
-  if (code === 'configuration_invalid' && option === 'after')
-    return message.replace(/^Option 'after':/, '--after')
   const named = withFlags(message)
   if (named.startsWith('--')) return named
   // 'path' is an option of the inbox, not of this command.

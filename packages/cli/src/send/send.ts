@@ -1,5 +1,6 @@
 import type { Duration, WebhookEvent } from '@ackhook/core'
 import { KNOWN_TYPES, nearest, printable } from '@ackhook/core/spi'
+import { Pace } from '@ackhook/dashboard/verbs'
 import { curlOf } from '@ackhook/emulator/routes'
 import {
   createEvent,
@@ -14,7 +15,7 @@ import { EVENT_TYPES } from '@ackhook/testing/spi'
 import { Command } from 'commander'
 import { EXIT } from '../command/exit-codes.ts'
 import type { Finish } from '../command/finish.ts'
-import { Pace, parseRate } from '../command/pace.ts'
+import { parseRate } from '../command/pace.ts'
 import { readData } from '../command/read-data.ts'
 import {
   contractOf,

@@ -1,6 +1,6 @@
 import { type ActivitySources, readActivity, windowOf } from '../activity/read-activity.ts'
+import { shorten } from '../letters/shorten.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { shorten } from '../options/shorten.ts'
 import { type ActivityReport, ApiProblem } from '../protocol/protocol.ts'
 
 /** Time for which a report is reused: pages ask every few seconds, in many tabs. */

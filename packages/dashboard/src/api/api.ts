@@ -1,31 +1,28 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { type ListQuery, MAX_LIMIT } from '../letters/list-letters.ts'
 import { locate } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { ApiProblem, type EventRow, type Role } from '../protocol/protocol.ts'
+import { ApiProblem, type EventRow } from '../protocol/protocol.ts'
+import { type RefusalCode, Refused } from '../protocol/refused.ts'
 import { createReports } from './activity-reports.ts'
-import { Batches, parseBatch } from './batches.ts'
-import { type Change, changeLetters, parseChange } from './change-letters.ts'
-import { fieldsOf, parseFields } from './fields.ts'
+import { Batches } from './batches.ts'
+import { groupLetters, listRows, toRow } from './event-rows.ts'
+import { fieldsOf, readFields } from './fields.ts'
 import { find } from './find.ts'
-import { changeHandling, parseHandling, readHandling } from './handling.ts'
+import { readHandling } from './handling.ts'
 import { readTimes } from './letter-times.ts'
-import { groupLetters, type ListQuery, listEvents, MAX_LIMIT, toRow } from './list-events.ts'
 import { readOverview } from './read-overview.ts'
-
-/** The caller, from `authorize`. */
-export interface Caller {
-  readonly role: Role
-  readonly name?: string
-}
+import { doVerb, listVerbs, type Person, planVerb, READ_ONLY } from './verbs.ts'
 
 interface Env {
-  readonly Bindings: { readonly caller: Caller }
+  /** The caller, from `authorize`. */
+  readonly Bindings: { readonly caller: Person }
 }
 
 const MAX_BYTES = 64 * 1024
 /** Bytes of a request with 5,000 keys. */
-const MAX_BATCH_BYTES = 512 * 1024
+const MAX_VERB_BYTES = 512 * 1024
 /** Pattern of an event's key. */
 const KEY = ':key{[\\w-]{1,64}}'
 
@@ -34,6 +31,8 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   const api = new Hono<Env>({ getPath: request => pathInApi(new URL(request.url).pathname) ?? '/' })
   api.onError(cause => {
     if (cause instanceof ApiProblem) return cause.toReply()
+    if (cause instanceof Refused)
+      return new ApiProblem(STATUS[cause.code], cause.code, cause.message).toReply()
     // The caller's cursor or pattern is wrong. Errors about any other option come from the inbox itself.
     if (
       (cause as { option?: unknown }).option === 'after' ||
@@ -46,67 +45,55 @@ export function createApi(parts: ResolvedDashboard): Hono<Env> {
   api.get('/overview', async c => c.json(await readOverview(parts, c.env.caller.role)))
   const reports = createReports(parts)
   api.get('/activity', async c => c.json(await reports(c.req.query('window') ?? '1h')))
-  api.get('/letters', async c => c.json(await listEvents(parts, queryOf(c, 'dead'))))
+  api.get('/letters', async c => c.json(await listRows(parts, queryOf(c, 'dead'))))
   api.get('/letters/groups', async c => c.json(await groupLetters(parts)))
   api.get('/letters/times', async c => c.json(await readTimes(parts)))
   api.get(`/letters/${KEY}`, async c => c.json(await letterOf(parts, c.req.param('key'))))
-  api.get('/events', async c => c.json(await listEvents(parts, queryOf(c, stateOf(c)))))
+  api.get('/events', async c => c.json(await listRows(parts, queryOf(c, stateOf(c)))))
   api.get(`/events/${KEY}`, async c => c.json((await locate(parts.inbox, c.req.param('key'))).where))
   api.get('/find', async c =>
     c.json(await find(parts, c.req.query('q') ?? '', c.req.query('namespace') ?? '')),
   )
-  for (const change of ['redrive', 'discard'] as const) {
-    api.post(`/letters/${change}`, bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), c =>
-      postChange(c, parts, change),
-    )
-  }
   api.post('/events/fields', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c =>
-    c.json(await fieldsOf(parts, parseFields(await readJson(c)))),
+    c.json(await fieldsOf(parts, readFields(await readJson(c)))),
   )
-  addBatches(api, parts)
   api.get('/handling', async c => c.json(await readHandling(parts)))
-  api.post('/handling', bodyLimit({ maxSize: MAX_BYTES, onError: tooLarge }), async c => {
-    const { name } = requireAdmin(c)
-    return c.json(await changeHandling(parts, parseHandling(await readJson(c)), name))
-  })
+  addVerbs(api, parts)
   return api
 }
 
-/** Adds the routes of batches, which run in this process. */
-function addBatches(api: Hono<Env>, parts: ResolvedDashboard): void {
-  const batches = new Batches(parts)
-  api.get('/batches', c => c.json(batches.list()))
-  api.post('/batches', bodyLimit({ maxSize: MAX_BATCH_BYTES, onError: tooLarge }), async c => {
-    const { name } = requireAdmin(c)
-    return c.json(await batches.start(parseBatch(await readJson(c)), name))
-  })
-  api.post('/batches/left', bodyLimit({ maxSize: MAX_BATCH_BYTES, onError: tooLarge }), async c =>
-    c.json(await batches.count(parseBatch(await readJson(c)))),
+const STATUS: Readonly<Record<RefusalCode, 400 | 404 | 409>> = {
+  invalid: 400,
+  unsupported: 400,
+  not_found: 404,
+  busy: 409,
+}
+
+/** Adds the routes of what an operator can do, and of what runs in this process. */
+function addVerbs(api: Hono<Env>, parts: ResolvedDashboard): void {
+  const batches = new Batches()
+  const limit = bodyLimit({ maxSize: MAX_VERB_BYTES, onError: tooLarge })
+  api.get('/verbs', c => c.json(listVerbs(parts, c.env.caller)))
+  api.post('/verbs/:verb{[a-z]+}', limit, async c =>
+    c.json(await doVerb(parts, batches, c.req.param('verb'), await readJson(c), c.env.caller)),
   )
+  api.post('/verbs/:verb{[a-z]+}/plan', limit, async c =>
+    c.json(await planVerb(parts, c.req.param('verb'), Object(await readJson(c)), c.env.caller)),
+  )
+  api.get('/batches', c => c.json(batches.list()))
   api.post(`/batches/${KEY}/stop`, c => {
-    requireAdmin(c)
+    if (c.env.caller.role !== 'admin') throw READ_ONLY
     const batch = batches.stop(c.req.param('key'))
     if (batch === undefined) throw new ApiProblem(404, 'not_found', 'There is no such batch in this process.')
     return c.json(batch)
   })
 }
 
-function requireAdmin(c: Context<Env>): Caller {
-  const { caller } = c.env
-  if (caller.role === 'admin') return caller
-  throw new ApiProblem(403, 'read_only', 'This requires the admin role.')
-}
-
 /** Returns `/overview` for `/any/prefix/api/overview`; `undefined` for any path outside the API. */
 export function pathInApi(pathname: string): string | undefined {
   return pathname.match(
-    /\/api(\/(?:overview|activity|find|letters|events|batches|handling)(?:\/[^/]*)?(?:\/stop)?)$/,
+    /\/api(\/(?:overview|activity|find|letters|events|verbs|batches|handling)(?:\/[^/]*)?(?:\/(?:stop|plan))?)$/,
   )?.[1]
-}
-
-async function postChange(c: Context<Env>, parts: ResolvedDashboard, change: Change): Promise<Response> {
-  const { name } = requireAdmin(c)
-  return c.json(await changeLetters(parts, change, parseChange(await readJson(c)), name))
 }
 
 async function readJson(c: Context<Env>): Promise<unknown> {

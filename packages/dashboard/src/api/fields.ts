@@ -1,9 +1,11 @@
+import * as v from 'valibot'
 import { inLanes } from '../letters/in-lanes.ts'
 import { locate } from '../letters/locate.ts'
+import { shorten } from '../letters/shorten.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { shorten } from '../options/shorten.ts'
-import { ApiProblem, type FieldsRequest, type FieldValues } from '../protocol/protocol.ts'
-import { parseKeys } from './change-letters.ts'
+import type { FieldsRequest, FieldValues } from '../protocol/protocol.ts'
+import { text, texts } from '../verbs/fields.ts'
+import { readObject } from '../verbs/verb.ts'
 
 const MAX_NAME = 200
 const MAX_VALUE = 200
@@ -46,10 +48,12 @@ function valueAt(from: unknown, path: readonly string[]): string | number | bool
   return isPlain ? (value as string | number | boolean) : undefined
 }
 
-/** Validates the body of a request. Throws a 400 that names the mistake. */
-export function parseFields(body: unknown): FieldsRequest {
-  const { keys, name } = Object(body) as Partial<Record<string, unknown>>
-  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME)
-    throw new ApiProblem(400, 'invalid', `'name' must have 1 to ${MAX_NAME} characters.`)
-  return { keys: parseKeys(keys), name }
+const REQUEST = v.strictObject({
+  keys: texts('keys of events', 200),
+  name: v.pipe(text('name of a field'), v.maxLength(MAX_NAME, `must have at most ${MAX_NAME} characters`)),
+})
+
+/** Reads the body of a request. */
+export function readFields(body: unknown): FieldsRequest {
+  return readObject(REQUEST, body)
 }

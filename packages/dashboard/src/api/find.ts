@@ -4,7 +4,7 @@ import { inLanes } from '../letters/in-lanes.ts'
 import { locate } from '../letters/locate.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem, type Finding, type FoundEvent } from '../protocol/protocol.ts'
-import { toRow } from './list-events.ts'
+import { toRow } from './event-rows.ts'
 
 const MIN_TEXT = 3
 const MAX_TEXT = 300

@@ -1,7 +1,7 @@
 import { groupOf } from '@ackhook/core/spi'
+import { MAX_LIMIT, MAX_SCANNED, pageOf } from '../letters/list-letters.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
 import type { LetterTimes } from '../protocol/protocol.ts'
-import { MAX_LIMIT, MAX_SCANNED, pageOf } from './list-events.ts'
 
 const PARTS = 24
 /** A slow inbox has shown enough by then. */

@@ -1,5 +1,5 @@
+import { shorten } from '../letters/shorten.ts'
 import type { ResolvedDashboard } from '../options/options.ts'
-import { shorten } from '../options/shorten.ts'
 import type { LiveProcess, Minute, Overview, Role } from '../protocol/protocol.ts'
 
 /** `GET api/overview` */

@@ -1,5 +1,5 @@
 import { onceAMinute, withDeadline } from '@ackhook/core/spi'
-import type { Caller } from '../api/api.ts'
+import type { Person } from '../api/verbs.ts'
 import type { Authorization, ResolvedDashboard } from '../options/options.ts'
 import { ApiProblem } from '../protocol/protocol.ts'
 
@@ -18,7 +18,7 @@ export function createAuthorizer({
 }: Pick<ResolvedDashboard, 'authorize' | 'logger'>): (
   request: Request,
   native: unknown,
-) => Promise<Caller | ApiProblem | undefined> {
+) => Promise<Person | ApiProblem | undefined> {
   const report = onceAMinute<{ reason: string; fields: object }>(({ reason, fields }, more) => {
     const advice = reason === LATE ? '' : " It must return 'admin', 'read', false or { role, name }."
     const message = `The dashboard refused a request because authorize ${reason}${more}.${advice}`
@@ -42,7 +42,7 @@ export function createAuthorizer({
   }
 }
 
-function toCaller(answer: Authorization): Caller | undefined {
+function toCaller(answer: Authorization): Person | undefined {
   const caller = typeof answer === 'object' && answer !== null ? answer : { role: answer }
   return caller.role === 'admin' || caller.role === 'read' ? { ...caller, role: caller.role } : undefined
 }

@@ -1,7 +1,7 @@
 import type { DeadLetter, Observation } from '@ackhook/core'
 import { describeError, isError } from '@ackhook/core/spi'
+import { shorten } from '../letters/shorten.ts'
 import type { Here, ObservationLine, RefusalCount } from '../protocol/protocol.ts'
-import { shorten } from './shorten.ts'
 
 /** The event that a text belongs to, for the option `redact`. Empty strings if it belongs to no event. */
 export interface RedactedEvent {

@@ -5,7 +5,9 @@
  * @module
  */
 
-import type { Outcome } from './outcome.ts'
+import type { Outcome as Fates } from './outcome.ts'
+import type { ActionWords, FieldView, Outcome, VerbAbout } from './verbs.ts'
+import type { Words } from './words.ts'
 
 /** The person's rights. */
 export type Role = 'admin' | 'read'
@@ -346,57 +348,50 @@ export interface FoundEvent extends EventRow {
   readonly state: 'pending' | 'active' | 'dead'
 }
 
-/** `POST api/letters/redrive` and `POST api/letters/discard`: letters by key, or a page of matching letters. */
-export type ChangeRequest =
-  | { readonly keys: readonly string[] }
-  | { readonly matching: LetterFilter; readonly after?: string; readonly dryRun?: boolean }
-
 /** Filters combine. The same ones select what a list shows, what `dryRun` counts, and what a change changes. */
 export interface LetterFilter {
   /** A type, a category such as `conversation.*`, or `*`. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** The class of the last error: `TypeError`. */
-  readonly error?: string
+  readonly error?: string | undefined
   /** Part of the last error as shown, ignoring case. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   /** Only letters of this group. */
-  readonly group?: string
+  readonly group?: string | undefined
   /** Part of the id, type or namespace. */
-  readonly text?: string
-  readonly id?: string
+  readonly text?: string | undefined
+  readonly id?: string | undefined
   /** The whole name; empty for events outside any namespace. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** Only letters that failed at or before this time. */
-  readonly failedBy?: number
+  readonly failedBy?: number | undefined
 }
 
-export interface ChangeReport {
-  /** Letters redriven or discarded; with `dryRun`, letters that match. */
-  readonly changed: number
-  /** Letters that existed when the page was read, but could not be changed. */
-  readonly missed: number
-  /** Keys of the letters redriven or discarded. Absent with `dryRun`. */
-  readonly keys?: readonly string[]
-  /** Present if letters remain. Send it as `after` to continue. */
-  readonly next?: string
+/** `GET api/verbs`: what the caller may do with the inbox. */
+export interface VerbList {
+  readonly verbs: readonly VerbView[]
+}
+
+/** A verb, as a page shows it. */
+export interface VerbView extends Omit<VerbAbout, 'readsBodies'> {
+  readonly fields: readonly FieldView[]
+  /** It asks before, by `POST api/verbs/{name}/plan`. */
+  readonly asks?: true
+}
+
+/** `POST api/verbs/{name}/plan` with the verb's arguments: what it would do. */
+export interface VerbPlan {
+  /** What to ask a person. Absent: nothing has to be asked. */
+  readonly question?: Words
+  /** Arguments that do what the question says. */
+  readonly args: object
 }
 
 /**
- * `POST api/batches`: redrives or discards letters in the process that serves the dashboard, and follows redriven ones to
- * their end, whoever looks on. The reply is a {@link Batch}; at most 5,000 `keys`.
+ * `POST api/verbs/{name}` with the verb's arguments: {@link VerbReply}, or a {@link Batch} for one that may take minutes. It runs
+ * in the process that serves the dashboard, whoever looks on.
  */
-export type BatchRequest = {
-  readonly action: 'redrive' | 'discard'
-  /** Number of letters that the person has confirmed, for the progress. */
-  readonly total?: number
-} & (
-  | {
-      readonly keys: readonly string[]
-      /** Only letters that failed at or before this time. */
-      readonly failedBy?: number
-    }
-  | { readonly matching: LetterFilter }
-)
+export type VerbReply = Outcome
 
 /** `GET api/batches`: the batches of the process that replies, newest first. `POST api/batches/{id}/stop` stops one. */
 export interface BatchList {
@@ -406,34 +401,29 @@ export interface BatchList {
   readonly batches: readonly Batch[]
 }
 
-/** `POST api/batches/left` with a {@link BatchRequest}: how many letters it would change. */
-export interface BatchLeft {
-  readonly left: number
-  /** Set if more letters were left when the time for counting was over. */
-  readonly isPartial?: true
-}
-
+/** A verb that takes its time. */
 export interface Batch {
   readonly id: string
   /** {@link BatchList.process} of the process that runs it. */
   readonly process: string
-  readonly action: 'redrive' | 'discard'
+  readonly verb: string
+  readonly words: ActionWords
   readonly startedAt: number
   /** The person, if `authorize` gave a name. */
   readonly by?: string
   readonly total?: number
-  /** Absent: the letters were chosen one by one. */
-  readonly matching?: LetterFilter
-  /** Letters redriven or discarded so far. */
+  /** Events changed so far. */
   readonly changed: number
-  /** Letters that could not be changed: no longer there, or the inbox is full. */
+  /** Events that could not be changed: no longer there, or the inbox is full. */
   readonly missed: number
-  /** `changing`: more letters follow. `following`: redriven events have not ended. */
+  /** `changing`: more events follow. `following`: redriven events have not ended. */
   readonly state: 'changing' | 'following' | 'over'
   readonly isStopped?: true
   /** Why it waits, or why it ended early. */
   readonly error?: string
-  /** What became of the redriven events. Absent for a batch of discards. */
+  /** What became of redriven events. */
+  readonly fates?: Fates
+  /** Its result, once it is over. */
   readonly outcome?: Outcome
 }
 
@@ -444,13 +434,6 @@ export interface Handling {
   /** Why handling cannot be paused, or why a single type cannot. */
   readonly cannotPause?: string
   readonly cannotPauseTypes?: string
-}
-
-/** `POST api/handling`: pauses or resumes handling in all processes of the inbox. The reply is {@link Handling}. */
-export interface HandlingRequest {
-  readonly action: 'pause' | 'resume'
-  /** One exact type. Absent: all; a resumption then ends the pauses of single types too. */
-  readonly type?: string
 }
 
 /** The body of every reply that is not 2xx. */
