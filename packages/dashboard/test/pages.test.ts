@@ -104,7 +104,7 @@ describe('the overview', () => {
     await vi.waitFor(async () => expect((await letters.receiver.stats()).pending).toBe(0))
     const notices = letters.seen.flatMap(one => (one.kind === 'notice' ? [one.message] : []))
     expect(notices).toContain("anna paused the handling of 'a.b' events.")
-    expect(notices).toContain('anna resumed the handling of all events on the dashboard.')
+    expect(notices).toContain('anna resumed the handling of all events.')
   })
 
   it('updates without a reload', async () => {
@@ -586,7 +586,7 @@ describe('the keys', () => {
       await page.keyboard.press('Escape')
       return keys
     }
-    expect((await listed()).sort()).toEqual(['/', '1', '2', '3', '4', '?'])
+    expect((await listed()).sort()).toEqual(['/', '1', '2', '3', '4', '5', '?'])
     await page.keyboard.press('2')
     await page.getByRole('link', { name: 'evt_1' }).waitFor()
     expect(await listed()).toEqual(expect.arrayContaining(['j', 'k', 'Enter', 'r', '?']))
