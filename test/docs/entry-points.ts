@@ -169,8 +169,11 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/dashboard/node': ['dashboard'],
   '@ackhook/dashboard/fastify': ['dashboard'],
   '@ackhook/dashboard/verbs': [
+    'PLAIN',
     'Pace',
+    'RATE_RULE',
     'Refused',
+    'VERBS',
     'defineVerb',
     'fieldsOf',
     'inputSchemaOf',
