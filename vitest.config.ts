@@ -77,7 +77,7 @@ const LONGER = [
   'packages/dashboard/test/{bounds,filters,proxy,trouble}.test.ts',
   'packages/emulator/test/{bounds,filters,tabs}.test.ts',
   'test/{conformance/{adapters,sealed-sqlite-inbox,sqlite-inbox},docs/extending,emulator/memory,examples/examples,hosts/body-attacks}.test.ts',
-  'test/{inbox/unready-clients,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
+  'test/{inbox/unready-clients,property/stripe-oracle,shutdown/rolling-deployment,telemetry/alerts}.test.ts',
 ]
 /** Everything on both pages, in a browser. `npm test` makes the journeys through them. */
 const PAGES = 'packages/{dashboard,emulator}/test/{pages,page-states}.test.ts'

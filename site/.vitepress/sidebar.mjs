@@ -19,6 +19,7 @@ const SECTIONS = {
     'getting-started/workers.md',
     'getting-started/aws-lambda.md',
     'getting-started/other-frameworks.md',
+    'getting-started/verify-only.md',
     'getting-started/commonjs.md',
     'getting-started/monorepos.md',
     'getting-started/moving-from-a-hand-written-receiver.md',

@@ -1,4 +1,5 @@
 import { createReceiver, toFetchHandler } from '@ackhook/core'
+import { verifyRequest } from '@ackhook/core/fetch'
 import { webhooks } from '@ackhook/hono'
 import { Hono } from 'hono'
 import body from '../vectors/body.json' with { type: 'json' }
@@ -10,6 +11,7 @@ import timestamp from '../vectors/timestamp.json' with { type: 'json' }
 import { createBehavior } from './behavior.mjs'
 import { callClient } from './client.mjs'
 import { createLoad } from './load.mjs'
+import { compareWithStripe } from './oracle.mjs'
 import { playVectors } from './play-vectors.mjs'
 
 /**
@@ -38,6 +40,8 @@ export function createApp({ secretOf, ...options }) {
   const behavior = createBehavior({ secretOf })
   app.all('/behavior/*', c => behavior.fetch(c.req.raw, c.env, executionOf(c)))
   app.post('/client', async c => c.json(await callClient(await c.req.json())))
+  app.post('/verify', async c => c.json(await verifyRequest(c.req.raw, { secret: secretOf(c.env) })))
+  app.post('/oracle', async c => c.json(await compareWithStripe(await c.req.json())))
   app.get('/handled', c => c.json(handled))
   app.get('/vectors', async c =>
     c.json(await playVectors(createReceiver, [body, dedupe, envelope, header, request, timestamp])),

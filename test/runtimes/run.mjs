@@ -19,6 +19,10 @@ import { runtimes } from './runtimes.mjs'
 const CASE_MS = 60_000
 /** An address without a service, on a port below the range that systems assign. */
 const REFUSED = 'http://127.0.0.1:1029'
+/** A million requests on each runtime take an hour. */
+const REQUESTS_OF_ORACLE = process.env.IN_FULL === '1' ? 1_000_000 : 2000
+/** Requests of one call, which must end within its time limit. */
+const AT_A_TIME = 2000
 const wanted = process.argv[2]
 let failures = 0
 
@@ -67,6 +71,8 @@ async function runAll(runtime, server) {
   })
   report(runtime, 'output, time limits and contexts', behavior)
   report(runtime, 'the client against a server with faults', await callsClient(server.base, runtime))
+  report(runtime, 'verifyRequest alone', await verifiesAlone(server.base, secret))
+  report(runtime, `${REQUESTS_OF_ORACLE} mutated requests beside Stripe's library`, await agrees(server.base))
 }
 
 function report({ name }, what, wrong) {
@@ -138,6 +144,30 @@ async function callsClient(base, { tellsUnsent }) {
   }
 }
 
+/** Verifies a genuine and a forged request without a receiver. */
+async function verifiesAlone(base, secret) {
+  const [id, body] = ['evt_alone', eventOf('evt_alone')]
+  const verify = async key => {
+    const headers = { 'x-service-signature': sign(body, { secret: key }) }
+    const response = await fetch(`${base}/verify`, { method: 'POST', body, headers })
+    return response.json()
+  }
+  const [genuine, forged] = [await verify(secret), await verify('whsec_somebody_elses_secret')]
+  const right = genuine.event?.id === id && forged.reason === 'signature_mismatch'
+  return right ? [] : [JSON.stringify([genuine, forged])]
+}
+
+async function agrees(base) {
+  const first = Date.now() % 2 ** 31
+  const wrong = []
+  for (let done = 0; done < REQUESTS_OF_ORACLE && wrong.length === 0; done += AT_A_TIME) {
+    const body = JSON.stringify({ seed: first + done, count: AT_A_TIME })
+    const response = await fetch(`${base}/oracle`, { method: 'POST', body })
+    wrong.push(...(response.ok ? (await response.json()).wrong : [`got ${response.status}`]))
+  }
+  return wrong
+}
+
 /** Delivers beside strangers who declare bodies of 1 MiB and send none of them. */
 async function withstands(base, adapter) {
   const { hostname, port } = new URL(base)
@@ -154,10 +184,13 @@ async function withstands(base, adapter) {
   return wrong.flat()
 }
 
-async function send(base, adapter, id) {
+function eventOf(id) {
   const data = { conversation_id: 'cnv_1', channel: 'whatsapp', resolved_by: 'ai' }
-  const event = { id, type: 'conversation.resolved', created_at: new Date().toISOString(), data }
-  const body = JSON.stringify(event)
+  return JSON.stringify({ id, type: 'conversation.resolved', created_at: new Date().toISOString(), data })
+}
+
+async function send(base, adapter, id) {
+  const body = eventOf(id)
   const headers = { 'x-service-signature': sign(body, adapterSuiteOptions) }
   const signal = AbortSignal.timeout(CASE_MS)
   return (await fetch(`${base}/${adapter}`, { method: 'POST', headers, body, signal })).status

@@ -16,7 +16,7 @@ export interface Vector {
   readonly requests: readonly VectorRequest[]
 }
 
-interface VectorRequest {
+export interface VectorRequest {
   readonly method: string
   readonly headers: [string, string][]
   readonly body: string | readonly { base64: string; times: number }[]

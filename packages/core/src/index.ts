@@ -73,4 +73,10 @@ export type { ReceiverOptions } from './receiver/options.ts'
 export type { DeadLetters, InNamespace, Receiver } from './receiver/receiver.ts'
 export type { Expectation, ExpectEvery } from './receiver/silence.ts'
 export type { Secret, SecretResolver, SecretSource } from './verify/secrets.ts'
+export {
+  type CheckOptions,
+  type VerifiedRequest,
+  type VerifyRequestOptions,
+  verifyRequest,
+} from './verify/verify-alone.ts'
 export type { Failure, FailureHandler } from './worker/failure.ts'

@@ -8,6 +8,9 @@ export interface BodyBounds {
   readonly maxValues: number
 }
 
+/** Bounds of a receiver without the options `body.depth` and `body.values`. */
+export const DEFAULT_BOUNDS: BodyBounds = { maxDepth: 1024, maxValues: 100_000 }
+
 /** Bytes of memory for each value, and further ones for an object or an array. perf: note 47. */
 const VALUE_BYTES = 24
 const OBJECT_BYTES = 40

@@ -42,6 +42,9 @@ export interface BodyLimits {
   readonly reading?: ReadingBodies | undefined
 }
 
+/** Limits of a receiver without the options `body.limit` and `body.timeout`. */
+export const DEFAULT_LIMITS: BodyLimits = { maxBytes: 1_048_576, timeoutMs: 10_000 }
+
 /** Reply, written by adapters unchanged. `body` is a small JSON text with a stable `code`. */
 export interface WebhookReply {
   readonly status: number
@@ -63,6 +66,11 @@ export function headerOf(headers: HeaderSource, name: string): string | undefine
   } catch {
     return undefined
   }
+}
+
+/** Returns whether a value is an array of bytes. Not by its class: they may come from another realm, as in some test runners. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && (value as Uint8Array).BYTES_PER_ELEMENT === 1
 }
 
 type HeaderRecord = Readonly<Record<string, unknown>>

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../errors/errors.ts'
 import type { Duration } from '../errors/parse-duration.ts'
-import type { BodyBounds } from '../events/body-bounds.ts'
+import { type BodyBounds, DEFAULT_BOUNDS } from '../events/body-bounds.ts'
 import { ReadingBodies } from '../http/reading-bodies.ts'
-import type { BodyLimits } from '../http/request.ts'
+import { type BodyLimits, DEFAULT_LIMITS } from '../http/request.ts'
 import { refuseNull, refuseUnknownNames, show, wholeNumber } from '../lib/check-option.ts'
 import { durationMs } from '../lib/duration.ts'
 
@@ -35,6 +35,8 @@ const EXAMPLE = '{ limit: 1_048_576 }'
 const MAX_BYTES = 1024 ** 3
 const TOTAL_BYTES = 67_108_864
 const MAX_TIMEOUT_MS = 600_000
+const { maxBytes: LIMIT, timeoutMs: TIMEOUT_MS } = DEFAULT_LIMITS
+const { maxDepth: DEPTH, maxValues: VALUES } = DEFAULT_BOUNDS
 
 /** Throws {@link ConfigurationError}. */
 export function resolveBody(option: BodyOptions = {}): Body {
@@ -42,7 +44,7 @@ export function resolveBody(option: BodyOptions = {}): Body {
     throw new ConfigurationError('body', `must be an object such as ${EXAMPLE}; got ${show(option)}`)
   refuseUnknownNames(option, NAMES, 'body', EXAMPLE)
   refuseNull(option, 'body')
-  const { limit = 1_048_576, totalLimit, depth = 1024, values = 100_000, timeout = '10s' } = option
+  const { limit = LIMIT, totalLimit, depth = DEPTH, values = VALUES, timeout = `${TIMEOUT_MS}ms` } = option
   const maxBytes = wholeNumber('body.limit', limit, 1, MAX_BYTES, 'bytes')
   return {
     bodyLimits: {

@@ -19,6 +19,7 @@ import type { Observation } from '../observe/observation.ts'
 import { Observers } from '../observe/observers.ts'
 import { SecretUse } from '../verify/secret-use.ts'
 import { createSecrets } from '../verify/secrets.ts'
+import { TimestampWatch } from '../verify/timestamp-watch.ts'
 import { createVerifier } from '../verify/verify-request.ts'
 import { HandlerRegistry } from '../worker/handler-registry.ts'
 import { ReceiverHandlers } from '../worker/receiver-handlers.ts'
@@ -296,7 +297,14 @@ function stepsOf<Context>(
     bodyLimits,
     bodyBounds,
     inbox: parts.inbox,
-    verify: createVerifier({ contract, secrets, secretUse, toleranceMs, clock: resolved.clock }),
+    verify: createVerifier({
+      contract,
+      secrets,
+      secretUse,
+      toleranceMs,
+      watch: new TimestampWatch(contract),
+      clock: resolved.clock,
+    }),
     decode: parts.decode,
     decodeInvalid: keepsInvalid ? createDecoder(envelopeOnly, {}) : undefined,
     createDelivery: createDeliveryFactory({

@@ -6,6 +6,7 @@ import { replyFor, replyLater } from '../http/reply.ts'
 import {
   type BodyLimits,
   checkHead,
+  isBytes,
   unreadable,
   type WebhookReply,
   type WebhookRequest,
@@ -68,9 +69,7 @@ async function handleRequest<Context>(
     if (inbox.isDraining) return refuse(parts, new Refusal('draining'), startedAt)
     const body = typeof source === 'function' ? await source.call(request, bodyLimits) : source
     if (body instanceof Refusal) return await refuseBody(parts, body, startedAt)
-    // Avoids `instanceof Uint8Array`: the bytes may come from another realm, as in some test runners.
-    if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1)
-      return refuse(parts, unreadable(NO_BYTES), startedAt)
+    if (!isBytes(body)) return refuse(parts, unreadable(NO_BYTES), startedAt)
     isRead = true
     if (body.length > bodyLimits.maxBytes) return refuse(parts, new Refusal('body_too_large'), startedAt)
 

@@ -16,6 +16,7 @@ import { guardLogger } from '../observe/guards.ts'
 import type { AnyLogger, Logger } from '../observe/logger.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { SecretSource } from '../verify/secrets.ts'
+import { toleranceMsOf } from '../verify/timestamp.ts'
 import { type Body, type BodyOptions, resolveBody } from './body-options.ts'
 import { type Concurrency, type ConcurrencyOptions, resolveConcurrency } from './concurrency.ts'
 import type { Effects } from './effects.ts'
@@ -198,7 +199,7 @@ export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   bodyTimeout: 'body: { timeout }',
 }
 
-type DurationOption = 'tolerance' | 'retention' | 'handlerTimeout' | 'handlerWait'
+type DurationOption = 'retention' | 'handlerTimeout' | 'handlerWait'
 type CountOption = 'capacity' | 'capacityBytes'
 
 const MINUTE_MS = 60_000
@@ -214,8 +215,7 @@ export function resolveOptions<Context>(options: Options<Context>): ResolvedOpti
     durationMs(options[option] ?? preset, { option, minMs, maxMs })
   const count = (option: CountOption, preset: number, min: number, max: number, unit?: string): number =>
     wholeNumber(option, options[option] ?? preset, min, max, unit)
-  const toleranceMs =
-    options.tolerance === false ? Number.POSITIVE_INFINITY : duration('tolerance', '5m', 1000, 30 * DAY_MS)
+  const toleranceMs = toleranceMsOf(options.tolerance)
   const retentionMs = duration('retention', '7d', 1000, YEAR_MS)
   if (Number.isFinite(toleranceMs) && retentionMs < 2 * toleranceMs) {
     throw new ConfigurationError(

@@ -1,5 +1,15 @@
+import type { Duration } from '../errors/parse-duration.ts'
 import { Refusal } from '../errors/refusal.ts'
 import type { TimestampUnit } from '../events/contract.ts'
+import { durationMs } from '../lib/duration.ts'
+
+const MAX_TOLERANCE_MS = 30 * 86_400_000
+
+/** Returns the option `tolerance` in milliseconds; `false` is no limit. Throws `ConfigurationError`. */
+export function toleranceMsOf(tolerance: Duration | false = '5m'): number {
+  if (tolerance === false) return Number.POSITIVE_INFINITY
+  return durationMs(tolerance, { option: 'tolerance', minMs: 1000, maxMs: MAX_TOLERANCE_MS })
+}
 
 /** ASCII digits without a leading zero. */
 const SECONDS = /^[1-9]\d{9}$/

@@ -7,13 +7,15 @@ import type { SecretUse } from './secret-use.ts'
 import type { PreparedSecrets } from './secrets.ts'
 import { parseSignatureHeader, type SignatureHeader } from './signature-header.ts'
 import { checkTolerance, parseTimestamp } from './timestamp.ts'
-import { TimestampWatch } from './timestamp-watch.ts'
+import type { TimestampWatch } from './timestamp-watch.ts'
 
 export interface VerifierParts<Context> {
   readonly contract: Contract
   readonly secrets: PreparedSecrets<Context>
   readonly secretUse?: Pick<SecretUse, 'matched'>
   readonly toleranceMs: number
+  /** Tells from earlier deliveries why one is refused. Absent if this verifier sees a single one. */
+  readonly watch?: TimestampWatch
   readonly clock: () => number
 }
 
@@ -37,12 +39,12 @@ export function createVerifier<Context>(parts: VerifierParts<Context>): VerifyRe
 
 class Verifier<Context> {
   readonly #parts: VerifierParts<Context>
-  readonly #watch: TimestampWatch
-  #hasVerified = false
+  #hasVerified: boolean
 
   constructor(parts: VerifierParts<Context>) {
     this.#parts = parts
-    this.#watch = new TimestampWatch(parts.contract)
+    // Without earlier deliveries, nothing is concluded from their absence.
+    this.#hasVerified = parts.watch === undefined
   }
 
   /** Step 3: the header. */
@@ -77,12 +79,12 @@ class Verifier<Context> {
   #checkTime(matches: boolean, timestampMs: number, body: Uint8Array): Refusal | undefined {
     if (!matches) return mismatchOf(body, this.#hasVerified)
     this.#hasVerified = true
-    const { clock, toleranceMs } = this.#parts
+    const { clock, toleranceMs, watch } = this.#parts
     const nowMs = clock()
     const outside = checkTolerance(timestampMs, nowMs, toleranceMs)
-    if (outside !== undefined) return this.#watch.judge(outside, { timestampMs, nowMs, body })
-    this.#watch.passed(nowMs)
-    return undefined
+    if (outside === undefined) watch?.passed(nowMs)
+    else if (watch !== undefined) return watch.judge(outside, { timestampMs, nowMs, body })
+    return outside
   }
 }
 
