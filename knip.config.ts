@@ -69,6 +69,8 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@hono/node-server'],
     },
+    // Peers of Nest itself.
+    'packages/nestjs': { entry: packageTests, project: packageSources, ignoreDependencies: ['rxjs'] },
     // A peer that only `ui/` bundles, and frameworks that its tests mount it in.
     'packages/dashboard': { entry: packageTests, project: packageSources, ignoreDependencies: ['fastify'] },
     ui: {

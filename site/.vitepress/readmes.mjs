@@ -7,6 +7,7 @@ const ORDER = [
   'express',
   'fastify',
   'hono',
+  'nestjs',
   'sqlite',
   'bullmq',
   'redis',

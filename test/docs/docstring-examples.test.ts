@@ -40,10 +40,19 @@ function specifiers(): readonly { specifier: string; names: readonly string[] }[
   )
 }
 
-/** Returns the example from the docstring in the package's sources; empty if there is none. */
+/**
+ * Returns the example from the docstring in the package's sources; empty if there is none. Of two functions with one name, it
+ * is the one in the entry point's own folder.
+ */
 function exampleOf(specifier: string, name: string): string {
-  const { path } = workspacePackages().find(one => `${specifier}/`.startsWith(`${one.manifest.name}/`)) ?? {}
-  for (const file of filesUnder(`${path}src`).filter(one => /^[^.]+\.ts$/.test(one))) {
+  const { path, manifest } =
+    workspacePackages().find(one => `${specifier}/`.startsWith(`${one.manifest.name}/`)) ?? {}
+  const isOfAnother = (file: string) => {
+    const own = `./${file.split('/', 1)[0]}`
+    return own !== `.${specifier.slice(manifest?.name.length)}` && own in (manifest?.exports ?? {})
+  }
+  const files = filesUnder(`${path}src`).filter(one => /^[^.]+\.ts$/.test(one))
+  for (const file of files.toSorted((a, b) => Number(isOfAnother(a)) - Number(isOfAnother(b)))) {
     const text = readFileSync(`${path}src/${file}`, 'utf8')
     const at = new RegExp(`^export (?:async )?(?:function|const|class) ${name}\\b`, 'm').exec(text)?.index
     if (at === undefined) continue
@@ -71,7 +80,13 @@ const AROUND: Readonly<Record<string, string>> = {
   HandlerContext: "import type { HandlerContext } from '@ackhook/core'",
   crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',
   body: 'declare const body: Uint8Array',
+  bytes: 'declare const bytes: Uint8Array',
+  request: 'declare const request: Request',
   response: 'declare const response: Response',
+  EventOf: "import type { EventOf } from '@ackhook/core'",
+  Inject: "import { Inject } from '@nestjs/common'",
+  ConfigService: 'declare class ConfigService { getOrThrow(name: string): string }',
+  NestReceiver: "import type { NestReceiver } from '@ackhook/nestjs'",
   receiver: "declare const receiver: import('@ackhook/core').Receiver",
   hooks: "declare const hooks: import('@ackhook/express').ExpressWebhooks<import('@ackhook/core').EventMap>",
   events: "declare const events: import('@ackhook/core').WebhookEvent<string, object>[]",

@@ -19,6 +19,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/express': ['webhooks', 'webhooksOf'],
   '@ackhook/fastify': ['webhooks', 'webhooksOf'],
   '@ackhook/hono': ['webhooks', 'webhooksOf'],
+  '@ackhook/nestjs': ['OnWebhook', 'receiverToken', 'WebhooksModule'],
   '@ackhook/redis': ['redisStore'],
   '@ackhook/sql': ['ddl', 'newest', 'onceIn', 'sqlEffects', 'sqlStore'],
   '@ackhook/sqlite': ['sqliteInbox'],

@@ -69,6 +69,24 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const app = fastify()
     await app.register(webhooks, { path: '/webhooks', secret })
     await deliver(app.webhooks, toServer(app.listen({ port: 0, host: '127.0.0.1' }).then(() => app)))`,
+  nestjs: `
+    await import('reflect-metadata')
+    const { toFetchHandler } = await import('@ackhook/core')
+    const { OnWebhook, receiverToken, WebhooksModule } = await import('@ackhook/nestjs')
+    const { createEvent, signedRequest } = await import('@ackhook/testing')
+    const { Module } = await import('@nestjs/common')
+    const { NestFactory } = await import('@nestjs/core')
+    const secret = 'whsec_of_a_project_in_a_test'
+    let handled = 0
+    class Handlers { close() { handled++ } }
+    OnWebhook('conversation.resolved')(Handlers.prototype, 'close', Object.getOwnPropertyDescriptor(Handlers.prototype, 'close'))
+    class App {}
+    Module({ imports: [WebhooksModule.forRoot({ secret })], providers: [Handlers] })(App)
+    const app = await NestFactory.createApplicationContext(App)
+    const handle = toFetchHandler(app.get(receiverToken()))
+    const { status } = await handle(new Request('http://localhost/', signedRequest(createEvent('conversation.resolved'), { secret })))
+    await app.close()
+    if (status !== 202 || handled !== 1) throw new Error('replied ' + status + ', handled ' + handled)`,
   sqlite: `${DELIVER}
     const { createReceiver, toFetchHandler } = await import('@ackhook/core')
     const { sqliteInbox } = await import('@ackhook/sqlite')

@@ -136,6 +136,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
   },
   cloudflare: { '.': [] },
   sqs: { '.': [] },
+  nestjs: { '.': [] },
   opentelemetry: { '.': [] },
   redis: { '.': [] },
   sql: {

@@ -28,6 +28,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   // With the description of its route for API documents, and options meant for other plugins.
   '@ackhook/fastify': 2700,
   '@ackhook/hono': 1000,
+  '@ackhook/nestjs': 4000,
   // It was 4700 before its counters began at zero, and its gauges followed the life of the inbox; then came silence, secrets,
   // ingested events and what keeps dead rows; 6200 before pauses, causes of drops and the age of rounds.
   '@ackhook/opentelemetry': 6700,
