@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toNodeHandler } from '@ackhook/core/node'
 import { webhooks as expressWebhooks } from '@ackhook/express'
 import { webhooks as fastifyWebhooks } from '@ackhook/fastify'
-import { describe, onTestFinished } from 'vitest'
-import { behaves, receiverOf, type Setting } from './behavior.ts'
+import { receiverToken, WebhooksModule } from '@ackhook/nestjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { behaves, post, receiverOf, SECRET, type Setting } from './behavior.ts'
 import { load } from './load.ts'
 
 type Decorator = (...target: readonly unknown[]) => void
@@ -29,11 +30,15 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** Creates a module with the controllers, which are decorated by hand: this folder is not compiled. */
 async function createApp(controllers: readonly unknown[], ...options: readonly unknown[]): Promise<App> {
+  return createWith({ controllers }, ...options)
+}
+
+async function createWith(metadata: object, ...options: readonly unknown[]): Promise<App> {
   await load('reflect-metadata')
   const { Module } = await load<Common>('@nestjs/common')
   const { NestFactory } = await load<Nest>('@nestjs/core')
   class AppModule {}
-  Module({ controllers })(AppModule)
+  Module(metadata)(AppModule)
   const app = await NestFactory.create(AppModule, ...options)
   onTestFinished(() => app.close())
   return app
@@ -92,5 +97,42 @@ describe('NestJS on Fastify, registered as a plugin', () => {
       .getInstance() as { webhooks: never }
     setUp(webhooks)
     return listen(app)
+  })
+})
+
+/** The module's own tests run on Express: `packages/nestjs/test`. This one runs on both, with the copies of Nest in this folder. */
+describe.each(['express', 'fastify'])('NestJS on %s, with the module', platform => {
+  const adapter = async (): Promise<readonly unknown[]> => {
+    if (platform === 'express') return []
+    const { FastifyAdapter } = await load<{ FastifyAdapter: new () => unknown }>('@nestjs/platform-fastify')
+    return [new FastifyAdapter()]
+  }
+  const mounted = async (options: object, prepare: (app: never) => void = () => {}) => {
+    const imports = [WebhooksModule.forRoot({ secret: SECRET, ...options })]
+    const app = await createWith({ imports }, ...(await adapter()), { logger: false })
+    prepare(app as never)
+    return app
+  }
+
+  behaves(async ({ options, setUp }) => {
+    const app = await mounted(options)
+    setUp((app as unknown as { get(token: symbol): never }).get(receiverToken()))
+    return listen(app)
+  })
+
+  it('accepts 900 KB, keeps a guard and a prefix by choice, and replies 405 to other methods', async () => {
+    const guarded: unknown[] = []
+    const guard = { canActivate: (context: object) => guarded.push(context) > 0 }
+    const app = await mounted({ keep: ['guards', 'prefix'] }, (one: never) => {
+      const { useGlobalGuards, setGlobalPrefix } = one as Record<string, (...args: unknown[]) => void>
+      useGlobalGuards?.call(one, guard)
+      setGlobalPrefix?.call(one, 'api')
+    })
+    await app.listen(0, '127.0.0.1')
+    const url = `${await app.getUrl()}/api/webhooks`
+    expect(await post(url, SECRET, { id: 'evt_large', note: 'x'.repeat(900_000) })).toEqual([202, 'accepted'])
+    expect(guarded).toHaveLength(1)
+    expect((await fetch(url, { method: 'PUT' })).status).toBe(405)
+    expect((await fetch(`${await app.getUrl()}/webhooks`, { method: 'POST' })).status).toBe(404)
   })
 })

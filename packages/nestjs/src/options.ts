@@ -76,7 +76,7 @@ export interface WebhookInvocation {
  * Returns the token under which the receiver is injected.
  *
  * @example
- * constructor(@Inject(receiverToken()) private readonly receiver: NestReceiver) {}
+ * const { dead } = await app.get<NestReceiver>(receiverToken()).stats()
  */
 export function receiverToken(name: string = DEFAULT_NAME): symbol {
   return Symbol.for(`ackhook.receiver.${name}`)
