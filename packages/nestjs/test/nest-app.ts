@@ -83,8 +83,7 @@ export async function post(
   { secret = SECRET, bytes = 0, type = 'conversation.resolved' } = {},
 ) {
   const event = { ...createEvent('conversation.resolved', { id }), type, padding: 'x'.repeat(bytes) }
-  const { method, headers, body } = signedRequest(event, { secret })
-  const reply = await fetch(url, { method, headers, body: body as string })
+  const reply = await fetch(url, signedRequest(event, { secret }))
   await reply.arrayBuffer()
   return reply.status
 }
