@@ -69,8 +69,12 @@ const config: KnipConfig = {
       project: packageSources,
       ignoreDependencies: ['@hono/node-server'],
     },
-    // Peers of Nest itself.
-    'packages/nestjs': { entry: packageTests, project: packageSources, ignoreDependencies: ['rxjs'] },
+    // A peer of Nest itself, and what its tests send with.
+    'packages/nestjs': {
+      entry: packageTests,
+      project: packageSources,
+      ignoreDependencies: ['rxjs', '@ackhook/testing', 'supertest'],
+    },
     // A peer that only `ui/` bundles, and frameworks that its tests mount it in.
     'packages/dashboard': { entry: packageTests, project: packageSources, ignoreDependencies: ['fastify'] },
     ui: {
