@@ -47,23 +47,21 @@ export interface WebhookEvent<Type extends string = string, Data = Record<string
 /** A Standard Schema (zod, valibot, arktype, …) for the data of each type. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>
 
-/** Known event types of a receiver: {@link EventMap}, overridden by its schemas. */
-export type KnownEvents<Schemas extends EventSchemas> = Omit<EventMap, keyof Schemas> & SchemaEvents<Schemas>
+/**
+ * Known event types of a receiver: {@link EventMap}, overridden by its schemas. Schemas without names, as in
+ * `ReturnType<typeof createReceiver>`, count as none: else the data of every event would be unknown.
+ */
+export type KnownEvents<Schemas extends EventSchemas> = string extends keyof Schemas
+  ? EventMap
+  : Omit<EventMap, keyof Schemas> & SchemaEvents<Schemas>
 
 /** Exists only in types: marks the events of a receiver with the option `strict`. */
 declare const STRICT: unique symbol
 
-/**
- * Known events of a receiver, marked if it is strict, so that `on` takes no other types. Schemas without names, as in
- * `ReturnType<typeof createReceiver>`, count as none: else the data of every event would be unknown.
- */
+/** Known events of a receiver, marked if it is strict, so that `on` takes no other types. */
 export type EventsOf<Schemas extends EventSchemas, Strict extends boolean> = [Strict] extends [true]
-  ? KnownEvents<NamedSchemas<Schemas>> & { readonly [STRICT]: true }
-  : KnownEvents<NamedSchemas<Schemas>>
-
-type NamedSchemas<Schemas extends EventSchemas> = string extends keyof Schemas
-  ? Record<never, never>
-  : Schemas
+  ? KnownEvents<Schemas> & { readonly [STRICT]: true }
+  : KnownEvents<Schemas>
 
 /**
  * Data of each type that has a schema. Merged into {@link EventMap}, these types apply to every receiver in the
