@@ -102,7 +102,7 @@ function declaredLength({ headers }: Partial<IncomingMessage>): number | null {
 const LENGTH = /^\d+$/
 
 const CONSUMED =
-  'something read the body first, usually app.use(express.json()) or a hook. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody'
+  'something read the body first, usually app.use(express.json()) or a hook. Move the line that mounts the webhook route above it, or keep the bytes with captureRawBody. In a host that owns this line, such as Node-RED, the page "More frameworks" names its setting'
 
 /**
  * Keeps the exact bytes of a body that a parser is about to consume, for routes that cannot be mounted before the
