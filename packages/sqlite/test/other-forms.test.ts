@@ -89,7 +89,7 @@ describe.runIf(isThere)('the version before and this one', () => {
 
   beforeAll(async () => {
     version = await buildVersion(BEFORE, ['sqlite', 'testing'])
-  })
+  }, 300_000)
   afterAll(() => version?.remove())
 
   it('refuse the file of the other one, which stays as it is, and is emptied by its own version', () =>
