@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import {
   CamelCasePlugin,
@@ -7,6 +8,7 @@ import {
   PostgresDialect,
   SqliteDialect,
 } from 'kysely'
+import { readmeBlocks } from '../support/readme-blocks.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -48,29 +50,6 @@ const kysely = (dialect, close, name) => {
     within: work => db.transaction().execute(work),
   }
 }
-const knex = (client, connection, name = 'knex') => {
-  const db = load(name)({
-    client,
-    connection,
-    useNullAsDefault: true,
-    pool: client === 'better-sqlite3' ? { min: 1, max: 1 } : { min: 0, max: 10 },
-  })
-  return {
-    db,
-    close: () => db.destroy(),
-    runIn: (tx, text) => tx.raw(text),
-    within: work => db.transaction(work),
-  }
-}
-const typeorm = async (options, name = 'typeorm') => {
-  const db = await new (load(name).DataSource)(options).initialize()
-  return {
-    db,
-    close: () => db.destroy(),
-    runIn: (tx, text) => tx.query(text),
-    within: work => db.transaction(work),
-  }
-}
 const prisma = (name, adapter) => {
   const db = new (load(`./.generated/${name}`).PrismaClient)({ adapter })
   return {
@@ -98,14 +77,6 @@ const pg = name => address => {
     },
   }
 }
-const postgresJs =
-  (name, options = {}) =>
-  address => {
-    const db = load(name)(address, { max: 10, onnotice() {}, ...options })
-    // Without a limit, `end` waits for a connection that was lost.
-    const close = () => db.end({ timeout: 1 })
-    return { db, close, runIn: (tx, text) => tx.unsafe(text), within: work => db.begin(work) }
-  }
 const mysql2 = name => address => {
   const db = mysqlPool(address, name)
   return {
@@ -146,11 +117,6 @@ const drizzleOn =
     const client = make(address)
     return drizzle(load(`${name}/${driver}`).drizzle(client), () => client.end())
   }
-const drizzleOnPostgresJs = options => address => {
-  const client = load('postgres')(address, { max: 10, ...options })
-  // Without a limit, `end` waits for a connection that was lost.
-  return drizzle(load('drizzle-orm/postgres-js').drizzle(client), () => client.end({ timeout: 1 }))
-}
 const hostOf = address => {
   const { hostname: host, port, pathname, username: user } = new URL(address)
   return { host, port: Number(port), user, database: pathname.slice(1) }
@@ -159,12 +125,8 @@ const hostOf = address => {
 export const ON_POSTGRES = {
   'pg, newest': pg('pg'),
   'pg, oldest': pg('pg-old'),
-  'postgres.js, newest': postgresJs('postgres'),
-  'postgres.js, oldest': postgresJs('postgres-old'),
   'Drizzle on pg, newest': drizzleOn('node-postgres', pgPool),
   'Drizzle on pg, oldest': drizzleOn('node-postgres', pgPool, 'drizzle-orm-old'),
-  'Drizzle on postgres.js': drizzleOnPostgresJs(),
-  'Drizzle on postgres.js without prepare': drizzleOnPostgresJs({ prepare: false }),
   'Kysely on pg, newest': address => kysely(new PostgresDialect({ pool: heard(pgPool(address)) })),
   'Kysely on pg, oldest': address =>
     kysely(
@@ -172,12 +134,44 @@ export const ON_POSTGRES = {
       undefined,
       'kysely-old',
     ),
-  'Knex on pg, newest': address => knex('pg', address),
-  'Knex on pg, oldest': address => knex('pg', address, 'knex-old'),
-  'TypeORM on pg, newest': url => typeorm({ type: 'postgres', url, extra: { max: 10 } }),
-  'TypeORM on pg, oldest': url => typeorm({ type: 'postgres', url, extra: { max: 10 } }, 'typeorm-old'),
   'Prisma on pg': connectionString =>
     prisma('postgres', new (load('@prisma/adapter-pg').PrismaPg)({ connectionString, max: 10 })),
+}
+
+/** The descriptions of docs/run/your-database.md, as they stand there, each over its library. */
+const described = async (library, db, { runIn, close }) => {
+  const blocks = readmeBlocks('docs/run/your-database.md', 'custom-database')
+  const { text } = blocks.find(({ flags }) => flags.library === library)
+  const file = new URL(`.generated/${library}.mjs`, import.meta.url)
+  mkdirSync(new URL('.', file), { recursive: true })
+  writeFileSync(file, text)
+  const { databaseOf } = await import(file.href)
+  return { db: databaseOf(db), runIn, close, isDescribed: true, within: async () => {} }
+}
+
+export const DESCRIBED = {
+  async Knex(connection) {
+    const db = load('knex')({ client: 'pg', connection, pool: { min: 0, max: 10 } })
+    return described('knex', db, { runIn: (tx, text) => tx.raw(text), close: () => db.destroy() })
+  },
+  async TypeORM(url) {
+    const db = await new (load('typeorm').DataSource)({ type: 'postgres', url, poolSize: 10 }).initialize()
+    return described('typeorm', db, { runIn: (tx, text) => tx.query(text), close: () => db.destroy() })
+  },
+  async Sequelize(url) {
+    const db = new (load('sequelize').Sequelize)(url, { logging: false, pool: { max: 10 } })
+    const runIn = (transaction, text) => db.query(text, { transaction })
+    return described('sequelize', db, { runIn, close: () => db.close() })
+  },
+  async MikroORM(clientUrl) {
+    const { MikroORM, EntitySchema } = load('@mikro-orm/postgresql')
+    const effects = new EntitySchema({
+      name: 'effects',
+      properties: { event: { type: 'string', primary: true } },
+    })
+    const db = await MikroORM.init({ clientUrl, entities: [effects], pool: { min: 0, max: 10 } })
+    return described('mikro-orm', db, { runIn: (em, text) => em.execute(text), close: () => db.close() })
+  },
 }
 
 /** With a plugin that renames columns. */
@@ -186,7 +180,6 @@ export const CAMEL_CASE = {
     const library = kysely(new PostgresDialect({ pool: heard(pgPool(address)) }))
     return { ...library, db: library.db.withPlugin(new CamelCasePlugin()) }
   },
-  'postgres.js, camel case': postgresJs('postgres', { transform: load('postgres').camel }),
 }
 
 export const ON_MYSQL = {
@@ -194,8 +187,6 @@ export const ON_MYSQL = {
   'mysql2, oldest': mysql2('mysql2-old'),
   'Drizzle on mysql2': drizzleOn('mysql2', address => mysqlPool(address)),
   'Kysely on mysql2': address => kysely(new MysqlDialect({ pool: load('mysql2').createPool(address) })),
-  'Knex on mysql2': address => knex('mysql2', address),
-  'TypeORM on mysql2': url => typeorm({ type: 'mysql', url }),
   'Prisma on the MariaDB driver': address =>
     prisma(
       'mysql',
@@ -213,9 +204,23 @@ export const ON_SQLITE = {
     const client = load('@libsql/client').createClient({ url: `file:${address}` })
     return drizzle(load('drizzle-orm/libsql').drizzle(client), async () => client.close(), 'run')
   },
+  libSQL: address => {
+    const db = load('@libsql/client').createClient({ url: `file:${address}` })
+    return {
+      db,
+      close: async () => db.close(),
+      runIn: (tx, text) => tx.execute(text),
+      async within(work) {
+        const tx = await db.transaction('write')
+        try {
+          return await work(tx)
+        } finally {
+          await tx.commit()
+        }
+      },
+    }
+  },
   'Kysely on better-sqlite3': address => kysely(new SqliteDialect({ database: sqliteFile(address) })),
-  'Knex on better-sqlite3': filename => knex('better-sqlite3', { filename }),
-  'TypeORM on better-sqlite3': database => typeorm({ type: 'better-sqlite3', database }),
   ...(hasNodeSqlite() && {
     'node:sqlite': sqlite(path => {
       const file = new (load('node:sqlite').DatabaseSync)(path)

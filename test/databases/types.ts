@@ -1,16 +1,15 @@
-import type { EventOf } from '@ackhook/core'
-import { newest, sqlEffects, type TxOf } from '@ackhook/sql'
+import type { EventOf, WebhookEvent } from '@ackhook/core'
+import { type CustomDatabase, newest, sqlEffects, type TxOf } from '@ackhook/sql'
+import type { Client as LibsqlClient, Transaction as LibsqlTransaction } from '@libsql/client'
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
-import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import type { Knex } from 'knex'
 import type { Kysely, Transaction as KyselyTransaction } from 'kysely'
 import type { Pool as MysqlPool, PoolConnection } from 'mysql2/promise'
 import type { Pool, PoolClient } from 'pg'
-import type { ReservedSql, Sql } from 'postgres'
-import type { DataSource, EntityManager } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import { expectTypeOf } from 'vitest'
 import type { Prisma, PrismaClient } from './.generated/postgres/index.js'
 
@@ -21,7 +20,6 @@ type DrizzleTx<Db extends { transaction(work: never, ...rest: never[]): unknown 
   Parameters<Db['transaction']>[0]
 >[0]
 type OnPg = NodePgDatabase & { readonly $client: Pool }
-type OnPostgresJs = PostgresJsDatabase & { readonly $client: Sql }
 type OnMysql = MySql2Database & { readonly $client: MysqlPool }
 type OnLibsql = LibSQLDatabase & { readonly $client: object }
 interface SqliteFile {
@@ -33,14 +31,13 @@ type OnFile = BetterSQLite3Database & { readonly $client: SqliteFile }
 // The transaction is the library's own.
 expectTypeOf<TxOf<Pool>>().toEqualTypeOf<PoolClient>()
 expectTypeOf<TxOf<MysqlPool>>().toEqualTypeOf<PoolConnection>()
-expectTypeOf<TxOf<Sql>>().toEqualTypeOf<ReservedSql>()
+expectTypeOf<TxOf<LibsqlClient>>().toEqualTypeOf<LibsqlTransaction>()
 expectTypeOf<TxOf<SqliteFile>>().toEqualTypeOf<SqliteFile>()
 expectTypeOf<TxOf<PrismaClient>>().toEqualTypeOf<Prisma.TransactionClient>()
 expectTypeOf<TxOf<Kysely<Tables>>>().toEqualTypeOf<KyselyTransaction<Tables>>()
-expectTypeOf<TxOf<Knex>>().toEqualTypeOf<Knex.Transaction>()
-expectTypeOf<TxOf<DataSource>>().toEqualTypeOf<EntityManager>()
+expectTypeOf<TxOf<CustomDatabase<Knex.Transaction>>>().toEqualTypeOf<Knex.Transaction>()
+expectTypeOf<TxOf<CustomDatabase<EntityManager>>>().toEqualTypeOf<EntityManager>()
 expectTypeOf<TxOf<OnPg>>().toEqualTypeOf<DrizzleTx<OnPg>>()
-expectTypeOf<TxOf<OnPostgresJs>>().toEqualTypeOf<DrizzleTx<OnPostgresJs>>()
 expectTypeOf<TxOf<OnMysql>>().toEqualTypeOf<DrizzleTx<OnMysql>>()
 expectTypeOf<TxOf<OnLibsql>>().toEqualTypeOf<DrizzleTx<OnLibsql>>()
 // It has no transaction that can wait: there, the connection is the transaction.
@@ -49,9 +46,8 @@ expectTypeOf<TxOf<OnFile>>().toEqualTypeOf<OnFile>()
 type Resolved = EventOf<'conversation.resolved'>
 declare const prisma: PrismaClient
 declare const kysely: Kysely<Tables>
-declare const knex: Knex
-declare const source: DataSource
-declare const sql: Sql
+declare const knex: CustomDatabase<Knex.Transaction>
+declare const source: CustomDatabase<EntityManager>
 declare const onPg: OnPg
 
 sqlEffects(prisma).once('resolve', async (event: Resolved, tx) => {
@@ -74,9 +70,15 @@ sqlEffects(source).once('resolve', async (_: Resolved, manager) => {
   // @ts-expect-error -- a manager cannot be initialized
   await manager.initialize()
 })
-sqlEffects(sql).once('resolve', async (_: Resolved, tx) => {
-  await tx`SELECT 1`
+// Where nothing says which events a receiver has, as without `@types/express`.
+sqlEffects(onPg).once('any', event => {
+  expectTypeOf(event).toEqualTypeOf<WebhookEvent>()
 })
+const untyped = JSON.parse('{}')
+untyped.on(
+  'any',
+  sqlEffects(onPg).once('any', event => event.data),
+)
 sqlEffects(onPg).once('resolve', async (_: Resolved, tx) => {
   await tx.execute('SELECT 1')
   // @ts-expect-error -- a transaction has no client

@@ -21,7 +21,7 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   '@ackhook/hono': ['webhooks', 'webhooksOf'],
   '@ackhook/nestjs': ['OnWebhook', 'receiverToken', 'WebhooksModule'],
   '@ackhook/redis': ['redisStore'],
-  '@ackhook/sql': ['ddl', 'newest', 'onceIn', 'sqlEffects', 'sqlStore'],
+  '@ackhook/sql': ['ddl', 'ddlStatements', 'migrate', 'newest', 'onceIn', 'sqlEffects', 'sqlStore'],
   '@ackhook/sqlite': ['sqliteInbox'],
   '@ackhook/bullmq': ['bullmqInbox'],
   '@ackhook/cloudflare': ['cloudflareQueueInbox', 'durableObjectStore', 'EventIds', 'toQueueHandler'],

@@ -31,8 +31,8 @@ export const PAIRINGS: readonly Pairing[] = [
   ['opentelemetry', { '@opentelemetry/api': '1.9.0' }],
   ['opentelemetry', { '@opentelemetry/api': '1' }],
   // The other libraries, and what each of these does, are tested by test:databases, whose versions are those of the ranges.
-  ['sql', { pg: '8.3.3', 'drizzle-orm': '0.36.4', knex: '2.5.1', kysely: '0.27.6' }],
-  ['sql', { pg: '8', 'drizzle-orm': '0.45', knex: '3', kysely: '0.28' }],
+  ['sql', { pg: '8.3.3', 'drizzle-orm': '0.36.4', kysely: '0.27.6' }],
+  ['sql', { pg: '8', 'drizzle-orm': '0', kysely: '0' }],
   ['bullmq on Redis', { bullmq: '6.7.0', ioredis: '5.3.0' }],
   ['bullmq on Redis', { bullmq: '6', ioredis: '6' }],
   ['bullmq on PostgreSQL', { bullmq: '6.7.0', pg: '8.3.3' }],
@@ -40,4 +40,4 @@ export const PAIRINGS: readonly Pairing[] = [
 ]
 
 /** Peers that only `npm run test:databases` runs. */
-export const BY_DATABASES: readonly string[] = ['mysql2', 'postgres', 'typeorm']
+export const BY_DATABASES: readonly string[] = ['mysql2']

@@ -114,7 +114,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const { default: pg } = await import('pg')
     const { ddl, sqlEffects } = await import('@ackhook/sql')
     const pool = new pg.Pool({ connectionString: process.env.POSTGRES })
-    await pool.query('DROP TABLE IF EXISTS ackhook_once, ackhook_newest, ackhook_dedupe;' + ddl('postgres'))
+    await pool.query('DROP TABLE IF EXISTS ackhook_marks, ackhook_states, ackhook_ids;' + ddl('postgres'))
     const handler = sqlEffects(pool).once('peers', () => {})
     const context = { namespace: '', signal: new AbortController().signal }
     const results = [await handler({ id: 'evt_1' }, context), await handler({ id: 'evt_1' }, context)]

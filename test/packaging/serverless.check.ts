@@ -55,7 +55,7 @@ describe(`${LAMBDA}, with a queue`, () => {
       await client.connect()
       await client.query(readFileSync(join(user.folder, 'ackhook.sql'), 'utf8'))
       await handlesOnce({ DATABASE_URL: postgres.url })
-      expect((await client.query('SELECT * FROM ackhook_dedupe')).rowCount).toBe(1)
+      expect((await client.query('SELECT * FROM ackhook_ids')).rowCount).toBe(1)
       await client.end()
     } finally {
       await Promise.all([redis.stop(), postgres.stop()])

@@ -1,4 +1,4 @@
-import { ddl } from '@ackhook/sql'
+import { migrate } from '@ackhook/sql'
 import { PGlite } from '@electric-sql/pglite'
 import { sql } from 'drizzle-orm'
 import { drizzle as onServer } from 'drizzle-orm/node-postgres'
@@ -26,20 +26,15 @@ export function openDatabase(address = 'memory://'): { db: Database; close: () =
 }
 
 const CONVERSATIONS = `
-CREATE TABLE conversations (
+CREATE TABLE IF NOT EXISTS conversations (
   id text PRIMARY KEY,
   resolved_by text NOT NULL,
   resolutions integer NOT NULL
-);
+)
 `
 
 /** In production, these are a migration: drizzle-kit's for the table above, and the output of `npx ackhook sql postgres`. */
 export async function createTables(db: Database): Promise<void> {
-  const statements = `${CONVERSATIONS}${ddl('postgres')}`.replaceAll(
-    /CREATE (TABLE|INDEX)/g,
-    'CREATE $1 IF NOT EXISTS',
-  )
-  for (const statement of statements.split(';\n')) {
-    if (statement.trim() !== '') await db.execute(sql.raw(statement))
-  }
+  await db.execute(sql.raw(CONVERSATIONS))
+  await migrate(db)
 }

@@ -26,10 +26,10 @@ describe('sqlStore on a file, whose clock is that of the machine', () => {
   }
   const remember = (key: string, endsIn: number): Promise<unknown> =>
     open.query(
-      `INSERT INTO ackhook_dedupe VALUES ('${key}', 't', ${now() + endsIn}, ${now() + endsIn}, 1, 0, 0)`,
+      `INSERT INTO ackhook_ids VALUES ('${key}', 't', ${now() + endsIn}, ${now() + endsIn}, 1, 0, 0)`,
     )
   const keys = async (): Promise<unknown[]> =>
-    (await open.query('SELECT event_key FROM ackhook_dedupe ORDER BY event_key')).map(row => row['event_key'])
+    (await open.query('SELECT event_key FROM ackhook_ids ORDER BY event_key')).map(row => row['event_key'])
 
   /** Starts a store, and returns what it reports, and what makes it delete. */
   const started = async () => {

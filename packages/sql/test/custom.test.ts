@@ -2,7 +2,7 @@ import { ConfigurationError } from '@ackhook/core'
 import { type CustomDatabase, newest, onceIn, sqlEffects, sqlStore } from '@ackhook/sql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Databases, onSqlite, openSqlite } from './databases.ts'
-import { contextOf } from './handling.ts'
+import { contextOf, eventOf } from './handling.ts'
 
 // The open way in, as an application would write it for a library that the package does not know.
 
@@ -55,18 +55,18 @@ it('takes effect once through a database that the user has described', async () 
   const handler = once('custom', async ({ id }, tx) => {
     tx.run('INSERT INTO effects (event) VALUES (?)', [id])
     results.push(
-      await newest(tx, { entity: 'a', at: 1 }),
-      await onceIn(tx, 'inner', { id }, { namespace: '' }),
+      await newest(tx, { entity: 'a', at: '2026-01-01' }),
+      await onceIn(tx, 'inner', { id }, { namespace: '' }, () => {}),
     )
     if (fails) throw new Error('after the effect')
   })
-  await expect(handler({ id: 'evt_1' }, contextOf())).rejects.toThrow('after the effect')
-  expect([countOf('effects'), countOf('ackhook_once')]).toEqual([0, 0])
+  await expect(handler(eventOf('evt_1'), contextOf())).rejects.toThrow('after the effect')
+  expect([countOf('effects'), countOf('ackhook_marks')]).toEqual([0, 0])
   fails = false
-  expect(await handler({ id: 'evt_1' }, contextOf())).toBe('ran')
-  expect(await handler({ id: 'evt_1' }, contextOf())).toBe('done')
-  expect([countOf('effects'), countOf('ackhook_once')]).toEqual([1, 2])
-  expect(results).toEqual([true, true, true, true])
+  expect(await handler(eventOf('evt_1'), contextOf())).toBe('ran')
+  expect(await handler(eventOf('evt_1'), contextOf())).toBe('done')
+  expect([countOf('effects'), countOf('ackhook_marks')]).toEqual([1, 2])
+  expect(results).toEqual([true, 'ran', true, 'ran'])
   expect(new Set(levels)).toEqual(new Set(['serializable']))
 })
 
@@ -82,15 +82,19 @@ it('shares ids through it', async () => {
 })
 
 it('refuses the database itself, and a transaction that once has not given, and writes nothing', async () => {
-  const marks = countOf('ackhook_once')
+  const marks = countOf('ackhook_marks')
   const where = { namespace: '' }
-  await expect(onceIn(database, 'outside', { id: 'evt_2' }, where)).rejects.toThrow(ConfigurationError)
-  await expect(onceIn({ query() {} }, 'unknown', { id: 'evt_2' }, where)).rejects.toThrow(ConfigurationError)
-  expect(countOf('ackhook_once')).toBe(marks)
+  await expect(onceIn(database, 'outside', { id: 'evt_2' }, where, () => {})).rejects.toThrow(
+    ConfigurationError,
+  )
+  await expect(onceIn({ query() {} }, 'unknown', { id: 'evt_2' }, where, () => {})).rejects.toThrow(
+    ConfigurationError,
+  )
+  expect(countOf('ackhook_marks')).toBe(marks)
 })
 
 it('names what its query must resolve to', async () => {
   const wrong = { ...database, query: async () => [] } as never as CustomDatabase<Tx>
   const handler = sqlEffects(wrong).once('wrong', () => {})
-  await expect(handler({ id: 'evt_3' }, contextOf())).rejects.toThrow('must resolve to { rows, affected }')
+  await expect(handler(eventOf('evt_3'), contextOf())).rejects.toThrow('must resolve to { rows, affected }')
 })

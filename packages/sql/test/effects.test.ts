@@ -1,16 +1,18 @@
 import { setTimeout } from 'node:timers/promises'
-import { AckhookError, ConfigurationError } from '@ackhook/core'
+import { AckhookError, ConfigurationError, type WebhookEvent } from '@ackhook/core'
 import { newest, onceIn, sqlEffects } from '@ackhook/sql'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Databases, type OpenDatabase, SERVERS } from './databases.ts'
-import { contextOf, insertOf } from './handling.ts'
+import { contextOf, eventOf, insertOf } from './handling.ts'
 
 const context = contextOf()
 let events = 0
-const event = () => ({ id: `evt_${++events}` })
+const early = '2026-01-01T00:00:00Z'
+const late = '2026-01-02T00:00:00Z'
+const event = () => eventOf(`evt_${++events}`)
 
 describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
   let databases: Databases
@@ -94,8 +96,8 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       ':a',
       '\\',
     ]
-    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, 'ran'])
-    for (const id of ids) expect([id, await handler({ id }, context)]).toEqual([id, 'done'])
+    for (const id of ids) expect([id, await handler(eventOf(id), context)]).toEqual([id, 'ran'])
+    for (const id of ids) expect([id, await handler(eventOf(id), context)]).toEqual([id, 'done'])
   })
 
   it.each([
@@ -106,7 +108,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const handler = sqlEffects(open.db).once('refuse', () => {
       throw new Error('ran')
     })
-    await expect(handler({ id }, context)).rejects.toThrow(ConfigurationError)
+    await expect(handler(eventOf(id), context)).rejects.toThrow(ConfigurationError)
   })
 
   it('does not record an attempt whose signal was aborted as done', async () => {
@@ -129,14 +131,14 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     const one = event()
     await expect(handler(one, context)).rejects.toThrow()
     expect(await effectsOf(one.id)).toBe(0)
-    const [row] = await open.query(`SELECT count(*) AS n FROM ackhook_once WHERE event_id = '${one.id}'`)
+    const [row] = await open.query(`SELECT count(*) AS n FROM ackhook_marks WHERE event_id = '${one.id}'`)
     expect(Number(row?.['n'])).toBe(0)
   })
 
   it('refuses once within once, which might wait for itself, and keeps nothing', async () => {
     const { once } = sqlEffects(open.db)
     const inner = once('inner', ({ id }, tx) => insert(tx, id))
-    const outer = once('outer', async (one: { id: string }, tx) => {
+    const outer = once('outer', async (one: WebhookEvent, tx) => {
       await insert(tx, one.id)
       await inner(one, context)
     })
@@ -173,6 +175,26 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     for (const handler of handlers) expect(await handler(one, contextOf(undefined, 'acme'))).toBe('done')
   })
 
+  it('runs the work of onceIn once, and sets no mark after work that ended the transaction', async () => {
+    const one = event()
+    const results: unknown[] = []
+    const outer = (name: string, work: (tx: unknown) => unknown) =>
+      sqlEffects(open.db).once(name, async (own, tx) => {
+        results.push(await onceIn(tx as object, 'inner', own, context, () => work(tx)))
+      })
+    const ending = outer('ends', async tx => {
+      await insert(tx, one.id)
+      await open.runIn(tx, 'COMMIT')
+      await open.runIn(tx, 'BEGIN')
+    })
+    await expect(ending(one, contextOf())).rejects.toMatchObject({ code: 'effect_rolled_back' })
+    // What was committed in it is made again, and not lost.
+    expect(await outer('first', tx => insert(tx, one.id))(one, contextOf())).toBe('ran')
+    expect(await outer('second', tx => insert(tx, one.id))(one, contextOf())).toBe('ran')
+    expect(results).toEqual(['ran', 'done'])
+    expect(await effectsOf(one.id)).toBe(2)
+  })
+
   it('refuses a name that is taken, and one that cannot be stored', () => {
     const { once } = sqlEffects(open.db)
     once('taken', () => {})
@@ -183,15 +205,17 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
 
   it('refuses onceIn and newest outside of a transaction, and writes nothing', async () => {
     const one = event()
-    const state = { entity: one.id, at: 1 }
-    await expect(onceIn(open.db, 'outside', one, { namespace: '' })).rejects.toThrow(ConfigurationError)
+    const state = { entity: one.id, at: early }
+    await expect(onceIn(open.db, 'outside', one, { namespace: '' }, () => {})).rejects.toThrow(
+      ConfigurationError,
+    )
     await expect(newest(open.db, state)).rejects.toThrow(ConfigurationError)
     let kept: object | undefined
     await sqlEffects(open.db).once('keeps', (_, tx) => {
       kept = tx as object
     })(event(), context)
     await expect(newest(kept as object, state)).rejects.toThrow()
-    for (const table of ['ackhook_once WHERE event_id', 'ackhook_newest WHERE entity']) {
+    for (const table of ['ackhook_marks WHERE event_id', 'ackhook_states WHERE entity']) {
       const [row] = await open.query(`SELECT count(*) AS n FROM ${table} = '${one.id}'`)
       expect(Number(row?.['n'])).toBe(0)
     }
@@ -199,7 +223,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
 
   it('names the command if a table is missing', async () => {
     const bare = databases.open(await databases.create())
-    await bare.query('DROP TABLE ackhook_once')
+    await bare.query('DROP TABLE ackhook_marks')
     const handler = sqlEffects(bare.db).once('count', () => {})
     await expect(handler(event(), context)).rejects.toThrow(`npx ackhook sql ${open.dialect}`)
     await bare.close()
@@ -252,7 +276,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       const kept = await own.query('SELECT event FROM kept')
       const done = results.filter(({ status }) => status === 'fulfilled')
       expect(kept).toHaveLength(done.length)
-      const [marks] = await own.query('SELECT count(*) AS n FROM ackhook_once')
+      const [marks] = await own.query('SELECT count(*) AS n FROM ackhook_marks')
       expect(Number(marks?.['n'])).toBe(done.length)
       await own.close()
     },
@@ -392,7 +416,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       await insert(tx, id)
       if (isHidden) return
       await open.runIn(tx, ends)
-      await open.query('ALTER TABLE ackhook_once RENAME TO hidden_once')
+      await open.query('ALTER TABLE ackhook_marks RENAME TO hidden_marks')
       isHidden = true
       throw new Error('after it')
     })
@@ -401,7 +425,7 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
     await vi.waitFor(() => expect(isHidden).toBe(true))
     // Long enough for some refused deletions, as a rule.
     await setTimeout(200)
-    await open.query('ALTER TABLE hidden_once RENAME TO ackhook_once')
+    await open.query('ALTER TABLE hidden_marks RENAME TO ackhook_marks')
     await failed
     expect(await handler(one, context)).toBe('ran')
   })
@@ -435,8 +459,8 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
   it.runIf(name === 'MariaDB')('tells ids apart on a connection with another character set', async () => {
     const db = createPool({ uri: open.address, charset: 'latin1' })
     const handler = sqlEffects(db).once('latin', () => {})
-    for (const id of ['событие', 'явление']) expect(await handler({ id }, context)).toBe('ran')
-    expect(await handler({ id: 'событие' }, context)).toBe('done')
+    for (const id of ['событие', 'явление']) expect(await handler(eventOf(id), context)).toBe('ran')
+    expect(await handler(eventOf('событие'), context)).toBe('done')
     await db.end()
   })
 
@@ -573,8 +597,6 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       })
       const results: boolean[] = []
       const entity = `ranked ${name}`
-      const early = '2026-01-01T00:00:00Z'
-      const late = '2026-01-02T00:00:00Z'
       for (const state of [
         { entity, by: 'rank', rank: 2, at: early, eventId: 'delivered' },
         { entity, by: 'rank', rank: 1, at: late, eventId: 'sent' },
@@ -591,13 +613,13 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       const entity = `undone ${name}`
       const { once } = sqlEffects(open.db)
       const failing = once('failing', async (_, tx) => {
-        await newest(tx as object, { entity, at: 2 })
+        await newest(tx as object, { entity, at: late })
         throw new Error('after it')
       })
       await expect(failing(event(), context)).rejects.toThrow('after it')
       let older: boolean | undefined
       await once('older', async (_, tx) => {
-        older = await newest(tx as object, { entity, at: 1 })
+        older = await newest(tx as object, { entity, at: early })
       })(event(), context)
       expect(older).toBe(true)
     })
@@ -606,12 +628,18 @@ describe.each(Object.entries(SERVERS))('once on %s', (name, start) => {
       ['at', { entity: 'a', at: 'yesterday' }],
       ['at', { entity: 'a', at: undefined }],
       ['at', { entity: 'a', at: '2026-01-01T12:00:00' }],
-      ['rank', { entity: 'a', at: 1, rank: 1.5 }],
-      ['by', { entity: 'a', at: 1, by: 'size' }],
-      ['entity', { entity: '', at: 1 }],
-      ['entity', { entity: 'a\0', at: 1 }],
-      ['scope', { entity: 'a', at: 1, scope: 'x'.repeat(256) }],
-      ['order', { entity: 'a', at: 1, order: 1 }],
+      ['at', { entity: 'a', at: null }],
+      ['at', { entity: 'a', at: 1_767_225_600 }],
+      ['at', { entity: 'a', at: 1_767_225_600_000n }],
+      ['at', { entity: 'a', at: true }],
+      ['at', { entity: 'a', at: [2026] }],
+      ['at', { entity: 'a', at: new Date('never') }],
+      ['rank', { entity: 'a', at: early, rank: 1.5 }],
+      ['by', { entity: 'a', at: early, by: 'size' }],
+      ['entity', { entity: '', at: early }],
+      ['entity', { entity: 'a\0', at: early }],
+      ['scope', { entity: 'a', at: early, scope: 'x'.repeat(256) }],
+      ['order', { entity: 'a', at: early, order: 1 }],
     ])('refuses a wrong %s', async (option, state) => {
       await expect(newest(open.db, state as never)).rejects.toThrow(`Option '${option}'`)
     })

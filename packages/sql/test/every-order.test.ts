@@ -35,7 +35,7 @@ type Handle = (event: WebhookEvent, tx: Transaction, context: HandlerContext) =>
 
 /** An app on an empty database for each order: with ids, marks and states in it. */
 async function startWith(handle: (effects: ReturnType<typeof sqlEffects<PGlite>>) => Handle | undefined) {
-  await db.exec('TRUNCATE ackhook_once, ackhook_newest, ackhook_dedupe, messages')
+  await db.exec('TRUNCATE ackhook_marks, ackhook_states, ackhook_ids, messages')
   const receiver = createReceiver({ secret, logger, store: sqlStore(db), retry: { attempts: 1 } })
   const effects = sqlEffects(db)
   const inOnce = handle(effects)

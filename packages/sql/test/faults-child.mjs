@@ -24,8 +24,8 @@ const DRIVERS = {
       db,
       run: (connection, text) => connection.query(text),
       insertMark: async values =>
-        (await db.query(`INSERT INTO ackhook_once VALUES (${values}, 0) ON CONFLICT DO NOTHING`)).rowCount ===
-        1,
+        (await db.query(`INSERT INTO ackhook_marks VALUES (${values}, 0) ON CONFLICT DO NOTHING`))
+          .rowCount === 1,
       loseConnection: tx => tx.query('SELECT pg_terminate_backend(pg_backend_pid())'),
       close: () => db.end(),
     }
@@ -37,7 +37,7 @@ const DRIVERS = {
       db,
       run: (connection, text) => connection.query(text),
       insertMark: async values =>
-        (await db.query(`INSERT IGNORE INTO ackhook_once VALUES (${values}, 0)`))[0].affectedRows === 1,
+        (await db.query(`INSERT IGNORE INTO ackhook_marks VALUES (${values}, 0)`))[0].affectedRows === 1,
       loseConnection: tx => tx.query('KILL CONNECTION_ID()'),
       close: () => db.end(),
     }
@@ -48,7 +48,7 @@ const DRIVERS = {
       db,
       run: async (connection, text) => connection.exec(text),
       insertMark: async values =>
-        Number(db.prepare(`INSERT OR IGNORE INTO ackhook_once VALUES (${values}, 0)`).run().changes) === 1,
+        Number(db.prepare(`INSERT OR IGNORE INTO ackhook_marks VALUES (${values}, 0)`).run().changes) === 1,
       close: async () => db.close(),
     }
   },
@@ -107,7 +107,7 @@ const RECIPES = {
   },
   'mark after the effect': name => async id => {
     const where = `event_id = ${quoted(id)} AND handler = ${quoted(name)}`
-    if (await isThere(`SELECT 1 FROM ackhook_once WHERE ${where}`)) return
+    if (await isThere(`SELECT 1 FROM ackhook_marks WHERE ${where}`)) return
     await work(driver.db, id, name)
     await driver.insertMark(markOf(id, name))
   },

@@ -158,7 +158,7 @@ describe.each(Object.entries(SERVERS))('faults on %s', (name, start) => {
     const rows = await query('SELECT event, worker, count(*) AS n FROM effects GROUP BY event, worker')
     const counts = new Map(rows.map(({ event, worker, n }) => [`${event} ${worker}`, Number(n)]))
     const wanted = ids.flatMap(id => ['first', 'second'].map(handler => counts.get(`${id} ${handler}`) ?? 0))
-    const [marks] = await query('SELECT count(*) AS n FROM ackhook_once')
+    const [marks] = await query('SELECT count(*) AS n FROM ackhook_marks')
     return {
       effects: [...counts.values()].reduce((sum, n) => sum + n, 0),
       marks: Number(marks?.['n']),

@@ -1,4 +1,4 @@
-import type { HandlerContext } from '@ackhook/core'
+import type { HandlerContext, WebhookEvent } from '@ackhook/core'
 
 /** What a receiver hands to a handler, for a handler that is called directly. */
 export function contextOf(
@@ -11,3 +11,6 @@ export function contextOf(
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 export const insertOf = (event: string): string => `INSERT INTO effects (event) VALUES (${quoted(event)})`
+
+/** An event of which only the id matters. */
+export const eventOf = (id: string): WebhookEvent => ({ id }) as WebhookEvent

@@ -3,7 +3,7 @@ import { sqlEffects } from '@ackhook/sql'
 import { createEvent, testReceiver } from '@ackhook/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Databases, type OpenDatabase, SERVERS } from './databases.ts'
-import { contextOf, quoted } from './handling.ts'
+import { contextOf, eventOf, quoted } from './handling.ts'
 
 const secret = 'only-for-trying-it-out'
 const logger = { info() {}, warn() {}, error() {} }
@@ -30,7 +30,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
   })
 
   const marksOf = async (id: string): Promise<number[]> => {
-    const rows = await open.query(`SELECT done_at FROM ackhook_once WHERE event_id = ${quoted(id)}`)
+    const rows = await open.query(`SELECT done_at FROM ackhook_marks WHERE event_id = ${quoted(id)}`)
     return rows.map(row => Number(row['done_at']))
   }
   const runs = (
@@ -99,17 +99,17 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
     await vi.waitFor(async () => expect(await receiver.deadLetters.get('evt_letter')).toBeDefined())
     fails = false
     const young = sqlEffects(open.db).once('young', () => {})
-    await young({ id: 'evt_young' }, contextOf())
+    await young(eventOf('evt_young'), contextOf())
     // More than are deleted at a time; one is younger than the retention by a minute.
     const old = Array.from({ length: 1100 }, (_, i) => `('evt_old_${i}', 'any', '', ${i})`)
-    await open.query(`INSERT INTO ackhook_once VALUES ${old.join(', ')}`)
+    await open.query(`INSERT INTO ackhook_marks VALUES ${old.join(', ')}`)
     const almost = Date.now() - 30 * 86_400_000 + 60_000
-    await open.query(`INSERT INTO ackhook_once VALUES ('evt_almost', 'any', '', ${almost})`)
-    await open.query("INSERT INTO ackhook_once VALUES ('evt_other', 'of another service', '', 1)")
-    await open.query("UPDATE ackhook_once SET done_at = 1 WHERE event_id = 'evt_letter'")
+    await open.query(`INSERT INTO ackhook_marks VALUES ('evt_almost', 'any', '', ${almost})`)
+    await open.query("INSERT INTO ackhook_marks VALUES ('evt_other', 'of another service', '', 1)")
+    await open.query("UPDATE ackhook_marks SET done_at = 1 WHERE event_id = 'evt_letter'")
 
     const stop = await runs(effects, { deadLetters: receiver.deadLetters })
-    const oldMarks = "SELECT count(*) AS n FROM ackhook_once WHERE event_id LIKE 'evt_old%'"
+    const oldMarks = "SELECT count(*) AS n FROM ackhook_marks WHERE event_id LIKE 'evt_old%'"
     await vi.waitFor(async () => expect(Number((await open.query(oldMarks))[0]?.['n'])).toBe(0))
     stop()
     expect(await marksOf('evt_letter')).toEqual([expect.closeTo(Date.now(), -5)])
@@ -120,7 +120,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
   })
 
   it('no mark is deleted while the dead letters cannot be read', async () => {
-    await open.query("INSERT INTO ackhook_once VALUES ('evt_unsure', 'any', '', 1)")
+    await open.query("INSERT INTO ackhook_marks VALUES ('evt_unsure', 'any', '', 1)")
     let asked = 0
     const list = () => {
       asked++
@@ -136,7 +136,7 @@ describe.each(Object.entries(SERVERS))('what operators do, on %s', (name, start)
 
   it('start names the command if a table or a column is missing', async () => {
     const bare = databases.open(await databases.create())
-    await bare.query('ALTER TABLE ackhook_newest DROP COLUMN event_id')
+    await bare.query('ALTER TABLE ackhook_states DROP COLUMN event_id')
     const receiver = createReceiver({ secret, logger, effects: sqlEffects(bare.db) }).on('*', () => {})
     await expect(receiver.start()).rejects.toThrow(`npx ackhook sql ${open.dialect}`)
     await bare.close()

@@ -14,7 +14,7 @@ const REFUSE_UNDOS = [
     IF NEW.token IS NULL AND nextval('undo_tries') <= 3 THEN RAISE EXCEPTION 'refused'; END IF;
     RETURN NEW;
   END $$`,
-  'CREATE TRIGGER refuse_undo BEFORE UPDATE ON ackhook_dedupe FOR EACH ROW EXECUTE FUNCTION refuse_undo()',
+  'CREATE TRIGGER refuse_undo BEFORE UPDATE ON ackhook_ids FOR EACH ROW EXECUTE FUNCTION refuse_undo()',
 ]
 
 describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
@@ -75,7 +75,7 @@ describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
         ...target,
         async count() {
           const [row] = await target.query(
-            `SELECT count(*) AS n FROM ackhook_dedupe WHERE event_key LIKE '${target.prefix}%'`,
+            `SELECT count(*) AS n FROM ackhook_ids WHERE event_key LIKE '${target.prefix}%'`,
           )
           return Number(row?.['n'])
         },
@@ -133,7 +133,7 @@ describe.each(Object.entries(SERVERS))('sqlStore on %s', (name, start) => {
       proxy.holdAfter(0)
       await expect(first.claim('late', 'mine', lease)).rejects.toThrow('sqlStore.claim')
       proxy.release()
-      const keyed = `SELECT token FROM ackhook_dedupe WHERE event_key = '${prefix}late'`
+      const keyed = `SELECT token FROM ackhook_ids WHERE event_key = '${prefix}late'`
       await vi.waitFor(async () => expect(await direct.query(keyed)).toEqual([{ token: null }]), 20_000)
       const [tries] = await direct.query('SELECT last_value FROM undo_tries')
       expect(Number(tries?.['last_value'])).toBeGreaterThan(3)

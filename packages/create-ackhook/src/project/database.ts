@@ -41,7 +41,7 @@ export function databaseFiles(code: Code): Readonly<Record<string, string>> {
   const types = code.typed('type PgDatabase, type PgQueryResultHKT, ')
   return {
     [`src/database.${extension}`]: `${code.imports(
-      "import { ddl } from '@ackhook/sql'",
+      "import { migrate } from '@ackhook/sql'",
       "import { PGlite } from '@electric-sql/pglite'",
       "import { sql } from 'drizzle-orm'",
       "import { drizzle as onServer } from 'drizzle-orm/node-postgres'",
@@ -67,18 +67,13 @@ export function openDatabase(address = 'memory://')${code.typed(': { db: Databas
 }
 
 const CONVERSATIONS = \`
-CREATE TABLE conversations (id text PRIMARY KEY, resolved_by text NOT NULL);
+CREATE TABLE IF NOT EXISTS conversations (id text PRIMARY KEY, resolved_by text NOT NULL)
 \`
 
 /** Creates the tables, if they are missing. In production, your migration tool does it. */
 export async function createTables(db${code.typed(': Database')})${code.typed(': Promise<void>')} {
-  const statements = \`\${CONVERSATIONS}\${ddl('postgres')}\`.replaceAll(
-    /CREATE (TABLE|INDEX)/g,
-    'CREATE $1 IF NOT EXISTS',
-  )
-  for (const statement of statements.split(';\\n')) {
-    if (statement.trim() !== '') await db.execute(sql.raw(statement))
-  }
+  await db.execute(sql.raw(CONVERSATIONS))
+  await migrate(db)
 }
 `,
     [`src/schema.${extension}`]: `${code.imports(`import { createTables, openDatabase } from './database.${extension}'`)}

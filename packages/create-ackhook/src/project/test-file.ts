@@ -59,7 +59,7 @@ test('the newest state stays, in whatever order events arrive, and when a handle
       data: { conversation_id: 'cnv_7', resolved_by },
     })
   const start = async () => {
-    await db.execute(sql\`TRUNCATE conversations, ackhook_once, ackhook_newest, ackhook_dedupe\`)
+    await db.execute(sql\`TRUNCATE conversations, ackhook_marks, ackhook_states, ackhook_ids\`)
     ${hooks}
     return { receiver: hooks, state: () => db.select().from(conversations) }
   }

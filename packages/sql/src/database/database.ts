@@ -1,25 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ConfigurationError } from '@ackhook/core'
-import { oneOf } from '@ackhook/core/spi'
-import { DIALECTS, type Dialect, ISOLATIONS, type Isolation, type Query } from './dialect.ts'
-import { mysql2, pg, pglite, postgresJs, sqlite } from './drivers.ts'
-import type { Library, TransactionSettings } from './library.ts'
-import { custom, customQuery, drizzle, knex, kysely, prisma, typeorm } from './orms.ts'
+import { oneOf, withDeadline } from '@ackhook/core/spi'
+import { custom, customQuery } from './custom.ts'
+import { DIALECTS, type Dialect, ISOLATIONS, type Isolation, type Query, type Result } from './dialect.ts'
+import { libsql, mysql2, pg, pglite, sqlite } from './drivers.ts'
+import { type Library, Overdue, type TransactionSettings, whenLate } from './library.ts'
+import { drizzle, isPostgresJs, kysely, prisma } from './orms.ts'
+import { queryApart } from './private.ts'
+import { whyUntested } from './tested.ts'
+import { isWrongServer } from './transient.ts'
 
 /** Known libraries. The first that recognizes an object has it. */
-const LIBRARIES: readonly Library[] = [
-  prisma,
-  kysely,
-  knex,
-  drizzle,
-  typeorm,
-  postgresJs,
-  mysql2,
-  pglite,
-  custom,
-  pg,
-  sqlite,
-]
+const LIBRARIES: readonly Library[] = [prisma, kysely, drizzle, mysql2, pglite, libsql, custom, pg, sqlite]
+
+/** How long a handler may go on after its signal, before its transaction is ended. */
+const GRACE_MS = 2000
+/** How long a statement that ends another connection may take. */
+const END_MS = 5000
+/** Ends the connection that runs it, for a library that would give it back. */
+const END_OWN: Readonly<Record<Dialect, string | undefined>> = {
+  postgres: 'SELECT pg_terminate_backend(pg_backend_pid())',
+  mysql: 'KILL CONNECTION_ID()',
+  sqlite: undefined,
+}
 
 /** Options by which a database object is read. */
 export interface DatabaseOptions {
@@ -31,6 +34,8 @@ export interface DatabaseOptions {
 export interface OpenTransaction {
   readonly dialect: Dialect
   readonly query: Query
+  /** Whether a text of several statements may go to MySQL, whose rows come back. */
+  readonly compounds: boolean
 }
 
 /** Transactions that this package has open: they need no further question. */
@@ -49,6 +54,11 @@ function libraryOf(object: unknown, option: string): Library {
   const isObject = (typeof object === 'object' && object !== null) || typeof object === 'function'
   const library = isObject ? LIBRARIES.find(one => one.is(object as object)) : undefined
   if (library !== undefined) return library
+  if (isObject && isPostgresJs(object as object))
+    throw new ConfigurationError(
+      option,
+      'is postgres.js, which ends the process when a connection is lost: pass a pg Pool to the same database',
+    )
   const names = LIBRARIES.filter(one => one !== custom).map(({ name }) => name)
   throw new ConfigurationError(
     option,
@@ -73,14 +83,15 @@ export class Database {
   readonly poolSize: number | undefined
   /** True if all statements share one connection. */
   readonly sharesConnection: boolean
-  /** True if a COMMIT may be reported that was rolled back. */
-  readonly doubtsCommit: boolean
+  /** Name of the library, if lost connections end the process unless the user listens to them. */
+  readonly unheard: string | undefined
   /** What it has its connections from: the same for every object over it. */
   readonly connections: object
   readonly #object: object
   readonly #library: Library
   readonly #query: Query
   readonly #queue: Queue | undefined
+  #isDropping = false
 
   constructor(object: unknown, { dialect }: DatabaseOptions) {
     this.#library = libraryOf(object, 'db')
@@ -90,10 +101,16 @@ export class Database {
     this.dialect = dialectOf(this.#library, this.#object, dialect)
     this.connections = connectionsOf(this.#object)
     this.#query = queryOf(this.#library, this.#object, this.dialect)
-    this.doubtsCommit = this.#library.doubtsCommit?.(this.#object) === true
+    this.unheard = this.#library.isUnheard?.(this.dialect) === true ? this.#library.name : undefined
+    hear(this.#library.pgPool?.(this.#object))
     this.sharesConnection = this.#library.sharesConnection?.(this.#object, this.dialect) === true
     this.poolSize = this.sharesConnection ? undefined : this.#library.poolSize?.(this.#object)
     this.#queue = this.sharesConnection ? queueOf(this.connections) : undefined
+  }
+
+  /** Sentence about a library that is newer than the tested versions. */
+  get untested(): string | undefined {
+    return whyUntested(this.#library.package)
   }
 
   /** Throws `ConfigurationError` for options that the library's transaction call does not take. */
@@ -115,9 +132,25 @@ export class Database {
     })
   }
 
+  /**
+   * Ends a connection of the pool that leads to a server without writes, after a lone statement has failed there. One at a
+   * time: after a failover, each failure ends one.
+   */
+  dropReadOnly(table: string): void {
+    if (this.#isDropping || this.sharesConnection) return
+    this.#isDropping = true
+    const settings = { isolation: undefined, library: undefined, signal: new AbortController().signal }
+    // What tells them is a write. The transaction then ends its connection, as that of a handler.
+    const asked = this.transaction((_, { query }) => query(`DELETE FROM ${table} WHERE 1 = 0`, []), settings)
+    const done = (): void => {
+      this.#isDropping = false
+    }
+    asked.then(done, done)
+  }
+
   /** Runs `work` in a new transaction. Rejects if the database did not commit it. */
   transaction<R>(
-    work: (tx: object, transaction: OpenTransaction) => Promise<R>,
+    work: (tx: object, transaction: OpenTransaction, opened?: Result) => Promise<R>,
     settings: TransactionSettings,
   ): Promise<R> {
     if (this.#isWithin()) return Promise.reject(nested())
@@ -141,7 +174,7 @@ export class Database {
    * is gone, or in another transaction by now. The error is that of `work`, if it threw one.
    */
   async #begin<R>(
-    work: (tx: object, transaction: OpenTransaction) => Promise<R>,
+    work: (tx: object, transaction: OpenTransaction, opened?: Result) => Promise<R>,
     settings: TransactionSettings,
   ): Promise<R> {
     const { dialect } = this
@@ -153,24 +186,27 @@ export class Database {
     over.catch(() => {})
     let working: Promise<unknown> | undefined
     let failure: { readonly error: unknown } | undefined
-    const begun = (tx: object): Promise<R> => {
-      const send =
-        this.#library === custom
-          ? inBytes(customQuery(this.#object as never, tx), dialect)
-          : queryOf(this.#library, tx, dialect)
+    const begun = (tx: object, opened?: Result): Promise<R> => {
+      const send = this.#queryIn(tx)
       // What is sent on a connection that is being lost may never be answered.
       const query: Query = (text, params) => (isOver ? over : Promise.race([send(text, params), over]))
-      const transaction = { dialect, query }
+      const transaction = { dialect, query, compounds: this.#library.compounds === true }
       open.set(tx, transaction)
-      const result = work(tx, transaction).finally(() => open.delete(tx))
+      const result = work(tx, transaction, opened).finally(() => open.delete(tx))
       working = result.catch(error => {
         failure = { error }
       })
       return new Promise<R>((resolve, reject) => {
-        result.then(
-          value => isOver || resolve(value),
-          error => isOver || reject(error),
-        )
+        const fail = async (error: unknown): Promise<void> => {
+          if (isOver) return
+          if (isWrongServer(error)) await this.#endOwn(query)
+          reject(error)
+        }
+        result.then(value => isOver || resolve(value), fail)
+        const late = async (): Promise<void> => {
+          await this.#endLate(query, settings.terminate?.(tx), reject)
+        }
+        if (!this.sharesConnection) whenLate(result, settings.signal, { graceMs: GRACE_MS, late })
       })
     }
     try {
@@ -182,6 +218,67 @@ export class Database {
       throw failure === undefined ? error : (failure as { readonly error: unknown }).error
     }
   }
+
+  #queryIn(tx: object): Query {
+    const { dialect } = this
+    return this.#library === custom
+      ? inBytes(customQuery(this.#object as never, tx), dialect)
+      : queryOf(this.#library, tx, dialect)
+  }
+
+  /** Ends a connection that leads to the wrong server, if the library would give it back: drivers destroy theirs. */
+  async #endOwn(query: Query): Promise<void> {
+    const text = END_OWN[this.dialect]
+    if (this.#library.overdue === 'destroyed' || text === undefined) return
+    const limit = { operation: 'the end of a connection', ms: END_MS }
+    await withDeadline(endBy(query, text), limit).catch(() => {})
+  }
+
+  /**
+   * Ends the transaction of a handler that goes on after its time: the server rolls back. Its connection ends with it, since
+   * the handler still has it, and would write in the transaction of whoever had it next. `text` ends it from elsewhere, also
+   * while a statement of the handler hangs.
+   */
+  async #endLate(query: Query, text: string | undefined, reject: (error: unknown) => void): Promise<void> {
+    const { overdue } = this.#library
+    if (overdue === 'by the library') return
+    const isOver = (): void => reject(new Overdue('the handler went on after its time'))
+    const own = END_OWN[this.dialect]
+    if (overdue === 'destroyed') isOver()
+    else if (own !== undefined) void endBy(query, own).then(isOver)
+    const pool = this.#library.pgPool?.(this.#object)
+    // The number of a connection of MySQL says nothing about its transaction: a kill that waits could end another one.
+    if (text === undefined || (overdue !== 'destroyed' && this.dialect === 'mysql')) return
+    await (pool === undefined ? this.query(text) : queryApart(pool, text)).then(isOver, () => {})
+  }
+}
+
+/** Ends a connection by itself. What it then replies is an error, if anything. */
+async function endBy(query: Query, text: string): Promise<void> {
+  await query('ROLLBACK', []).catch(() => {})
+  await query(text, []).catch(() => {})
+}
+
+/** Pools that are listened to. */
+const heard = new WeakSet<object>()
+
+/**
+ * Listens to the clients of a pg Pool: it listens to idle ones only, and a lost connection without a listener ends the process.
+ * The event comes before the hand-over, so there is no moment between.
+ */
+function hear(pool: object | undefined): void {
+  if (pool === undefined || heard.has(pool)) return
+  heard.add(pool)
+  const clients = new WeakSet<object>()
+  ;(pool as Emitter).on('acquire', client => {
+    if (clients.has(client)) return
+    clients.add(client)
+    ;(client as Emitter).on('error', () => {})
+  })
+}
+
+interface Emitter {
+  on(event: string, listener: (argument: object) => void): unknown
 }
 
 function taken(): Error {
@@ -210,7 +307,7 @@ export async function transactionOf(tx: unknown, options: DatabaseOptions): Prom
   const query = queryOf(library, object, dialect)
   const why = await library.whyNotOpen(object, query, dialect)
   if (why !== undefined) throw new ConfigurationError('tx', `must be an open transaction, and is ${why}`)
-  return { dialect, query }
+  return { dialect, query, compounds: library.compounds === true }
 }
 
 /** Runs one task after the other: on a single connection, a statement of another task would be part of an open transaction. */

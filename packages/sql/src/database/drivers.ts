@@ -1,13 +1,7 @@
-import type { Dialect, Isolation, Query } from './dialect.ts'
+import type { Dialect, Isolation, Query, Result } from './dialect.ts'
 import { numbered, returnsRows, toResult } from './dialect.ts'
-import {
-  has,
-  inTransaction,
-  type Library,
-  requireCommit,
-  sizeOfPool,
-  type TransactionControl,
-} from './library.ts'
+import { has, inTransaction, type Library, requireCommit, type TransactionControl } from './library.ts'
+import { sizeOfPool } from './private.ts'
 import { hasCode } from './transient.ts'
 
 // Drivers: their transactions are opened here with BEGIN and COMMIT, whose replies are checked.
@@ -16,7 +10,6 @@ type Send = (text: string, params?: readonly unknown[]) => Promise<unknown>
 
 interface PgClient {
   query: Send
-  on?(event: 'error', listener: () => void): unknown
   release(destroy?: boolean): void
   getTransactionStatus?(): string | null
 }
@@ -26,23 +19,6 @@ interface PgPool {
   connect(): Promise<PgClient>
 }
 
-const heard = new WeakSet<object>()
-
-/**
- * Listens to a pg client, for ever: a pool listens to idle ones only, and without a listener a lost connection ends the
- * process, at any moment of the transaction and shortly after it.
- */
-export function hear(client: { on?(event: 'error', listener: () => void): unknown } | undefined): void {
-  if (client?.on === undefined || heard.has(client)) return
-  heard.add(client)
-  client.on('error', () => {})
-}
-
-/** Does not return what a command such as COMMIT replied with to a caller who would not look. */
-async function send(query: Send, text: string): Promise<unknown> {
-  return ((await query(text)) as { readonly command?: unknown } | undefined)?.command
-}
-
 /** Also a proxy of one. */
 export function isPgPool(object: object): boolean {
   return typeof (object as { readonly totalCount?: unknown }).totalCount === 'number'
@@ -50,6 +26,7 @@ export function isPgPool(object: object): boolean {
 
 export const pg: Library = {
   name: 'a pg Pool',
+  package: 'pg',
   is: object => has(object, 'query', 'connect') && !has(object, 'execute'),
   dialectOf: () => 'postgres',
   query: object => async (text, params) =>
@@ -63,126 +40,28 @@ export const pg: Library = {
     const isOpen = typeof status === 'string' ? status === 'T' : !(await isOutside(query, 'postgres'))
     return isOpen ? undefined : 'a pg client without BEGIN'
   },
-  async transaction(root, work, { isolation }) {
+  async transaction(root, work, { isolation, opening, closing }) {
     const client = await (root as PgPool).connect()
-    hear(client)
-    return inTransaction(() => work(client), {
-      begin: () => client.query(beginOf(isolation)),
-      commit: async () => requireCommit(await send(text => client.query(text), 'COMMIT')),
+    let opened: Result | undefined
+    return inTransaction(() => work(client, opened), {
+      async begin() {
+        const begin = beginOf(isolation)
+        // Without parameters, several statements are one message and one reply.
+        const replies = await client.query(opening === undefined ? begin : `${begin}; ${opening}`)
+        if (Array.isArray(replies)) opened = toResult(replies.at(-1))
+      },
+      async commit() {
+        const last = closing?.()
+        requireCommit(await client.query(last === undefined ? 'COMMIT' : `${last}; COMMIT`))
+      },
       rollback: () => client.query('ROLLBACK'),
       keep: () => client.release(),
       destroy: () => client.release(true),
     })
   },
+  overdue: 'destroyed',
   poolSize: sizeOfPool,
-}
-
-interface PostgresJs {
-  unsafe(
-    text: string,
-    params?: readonly unknown[],
-    options?: { readonly onexecute: (handle: ConnectionHandle) => true },
-  ): Promise<unknown>
-  reserve(): Promise<PostgresJs & { release(): void }>
-}
-
-/** A connection of postgres.js, as its own `begin` gets it: by an option that is not public. */
-interface ConnectionHandle {
-  /** A function that is made for each reservation. The end of the connection, and of the reservation, takes it away. */
-  readonly reserved: unknown
-}
-
-const CLOSED_MS = 20
-
-/** Whether a connection that we have reserved is still ours: a statement on a closed one throws where nobody can catch it. */
-const isOurs = new WeakMap<object, () => boolean>()
-
-async function sendTo(connection: PostgresJs, text: string, params?: readonly unknown[]): Promise<unknown> {
-  const isStill = isOurs.get(connection)
-  const reply = await (isStill === undefined
-    ? connection.unsafe(text, params)
-    : whileOurs(isStill, () => connection.unsafe(text, params)))
-  return params === undefined ? (reply as { readonly command?: unknown }).command : reply
-}
-
-/** A statement behind one that ended the connection is never answered. */
-async function whileOurs<R>(isStill: () => boolean, work: () => Promise<R>): Promise<R> {
-  const lost = (): Error => new Error('the connection was lost, or given back')
-  if (!isStill()) throw lost()
-  let timer: ReturnType<typeof setInterval> | undefined
-  const closed = new Promise<never>((_, reject) => {
-    timer = setInterval(() => isStill() || reject(lost()), CLOSED_MS)
-  })
-  try {
-    return await Promise.race([work(), closed])
-  } finally {
-    clearInterval(timer)
-  }
-}
-
-/** The connection as the handler gets it: it refuses the statements that would end the process, or reach another transaction. */
-function refusing<T extends object>(connection: T): T {
-  const check = (): void => {
-    if (isOurs.get(connection)?.() === false) throw new Error('the connection was lost, or given back')
-  }
-  return new Proxy(connection, {
-    apply(target, self, args: readonly unknown[]) {
-      // A statement, and not a helper such as sql(values).
-      if (Array.isArray((args[0] as { readonly raw?: unknown } | undefined)?.raw)) check()
-      return Reflect.apply(target as never, self, args)
-    },
-    get(target, name, receiver) {
-      if (name === 'unsafe' || name === 'file') check()
-      return Reflect.get(target, name, receiver)
-    },
-  })
-}
-
-export const postgresJs: Library = {
-  name: 'postgres.js',
-  is: object => typeof object === 'function' && has(object, 'unsafe'),
-  dialectOf: () => 'postgres',
-  query: object => async (text, params) =>
-    toResult(await sendTo(object as PostgresJs, numbered(text), params)),
-  whyNoRoot(object) {
-    if (has(object, 'reserve')) return undefined
-    return 'a postgres.js transaction, or a version before 3.4: pass the object that postgres() returned'
-  },
-  async whyNotOpen(object, query) {
-    if (!has(object, 'savepoint') && !has(object, 'release'))
-      return 'postgres.js itself: pass the argument of sql.begin(sql => …)'
-    return (await isOutside(query, 'postgres')) ? 'a postgres.js connection without BEGIN' : undefined
-  },
-  // Not `begin`: behind PgBouncer its COMMIT, a prepared statement, can fail, be repeated and roll back in silence.
-  async transaction(root, work, { isolation }) {
-    const connection = await (root as PostgresJs).reserve()
-    const tx = refusing(connection)
-    const onexecute = (handle: ConnectionHandle): true => {
-      const { reserved } = handle
-      const isStill = (): boolean => handle.reserved === reserved
-      isOurs.set(connection, isStill)
-      isOurs.set(tx, isStill)
-      return true
-    }
-    let ended: Promise<unknown> | undefined
-    const rollback = (): Promise<unknown> => {
-      ended ??= sendTo(connection, 'ROLLBACK')
-      return ended
-    }
-    return inTransaction(() => work(tx), {
-      begin: () => connection.unsafe(beginOf(isolation), [], { onexecute }),
-      commit: async () => requireCommit(await sendTo(connection, 'COMMIT')),
-      rollback,
-      keep: () => connection.release(),
-      // It has left the pool by itself, or answers late: until then, it must not be used again.
-      destroy: () =>
-        void rollback().then(
-          () => connection.release(),
-          () => {},
-        ),
-    })
-  },
-  poolSize: sizeOfPool,
+  pgPool: root => root,
 }
 
 function beginOf(isolation: Isolation | undefined): string {
@@ -201,11 +80,8 @@ export async function isOutside(query: Query, dialect: Dialect): Promise<boolean
     return hasBegun
   }
   try {
-    if (dialect === 'postgres') await query('LOCK TABLE ackhook_once IN ROW EXCLUSIVE MODE', [])
-    if (dialect === 'mysql') {
-      await query('SAVEPOINT ackhook', [])
-      await query('RELEASE SAVEPOINT ackhook', [])
-    }
+    await query('SAVEPOINT ackhook', [])
+    await query('RELEASE SAVEPOINT ackhook', [])
     return false
   } catch (error) {
     if (hasCode(error, ['25P01', 'ER_SP_DOES_NOT_EXIST', 1305])) return true
@@ -213,9 +89,16 @@ export async function isOutside(query: Query, dialect: Dialect): Promise<boolean
   }
 }
 
+interface Mysql2Statement {
+  readonly sql: string
+  readonly rowsAsArray: false
+  readonly nestTables: false
+  readonly typeCast: (field: unknown, next: () => unknown) => unknown
+}
+
 interface Mysql2Connection {
-  query: Send
-  execute: Send
+  query(statement: string | Mysql2Statement, params?: readonly unknown[]): Promise<unknown>
+  execute(statement: Mysql2Statement, params: readonly unknown[]): Promise<unknown>
   release?(): void
   destroy(): void
 }
@@ -230,14 +113,23 @@ const AUTOCOMMIT = 2
 
 export const mysql2: Library = {
   name: 'a mysql2/promise pool',
+  package: 'mysql2',
   is: object =>
     has(object, 'execute', 'query') && (has(object, 'beginTransaction') || has(object, 'getConnection')),
   dialectOf: () => 'mysql',
   // Prepared, not escaped by the client, whose rules differ from those of a server with NO_BACKSLASH_ESCAPES.
-  // A command without parameters is sent as text: SAVEPOINT cannot be prepared.
-  query: object => async (text, params) => {
+  // A command without parameters is sent as text: SAVEPOINT cannot be prepared. The settings of the pool are its user's.
+  query: object => async (sql, params) => {
     const { query, execute } = object as Mysql2Connection
-    return toResult(await (params.length === 0 ? query : execute).call(object, text, params))
+    const statement = {
+      sql,
+      rowsAsArray: false,
+      nestTables: false,
+      typeCast: (_: unknown, next: () => unknown) => next(),
+    } as const
+    const reply =
+      params.length === 0 ? query.call(object, statement) : execute.call(object, statement, params)
+    return toResult(await reply)
   },
   whyNoRoot(object) {
     if (!has(object, 'getConnection'))
@@ -266,6 +158,8 @@ export const mysql2: Library = {
       destroy: () => connection.destroy(),
     })
   },
+  compounds: true,
+  overdue: 'destroyed',
   poolSize: sizeOfPool,
 }
 
@@ -314,6 +208,45 @@ export const sqlite: Library = {
       () => work(connection),
       onOneConnection(text => connection.exec(text)),
     )
+  },
+  sharesConnection: () => true,
+}
+
+interface LibsqlTransaction {
+  execute(statement: { readonly sql: string; readonly args: readonly unknown[] }): Promise<unknown>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  close(): void
+  readonly closed?: boolean
+}
+
+interface LibsqlClient extends LibsqlTransaction {
+  transaction(mode: 'write'): Promise<LibsqlTransaction>
+}
+
+export const libsql: Library = {
+  name: 'a client of @libsql/client',
+  is: object => has(object, 'execute', 'batch', 'executeMultiple'),
+  dialectOf: () => 'sqlite',
+  query: object => async (sql, args) => {
+    const result = toResult(await (object as LibsqlClient).execute({ sql, args }))
+    // With RETURNING it counts no changed rows.
+    return returnsRows(sql) ? { ...result, affected: result.rows.length } : result
+  },
+  whyNoRoot: object => (has(object, 'transaction') ? undefined : 'a libSQL transaction: pass the client'),
+  whyNotOpen(object) {
+    if (has(object, 'transaction')) return 'a libSQL client'
+    return (object as LibsqlTransaction).closed === true ? 'a libSQL transaction that has ended' : undefined
+  },
+  async transaction(root, work) {
+    const tx = await (root as LibsqlClient).transaction('write')
+    return inTransaction(() => work(tx), {
+      begin() {},
+      commit: () => tx.commit(),
+      rollback: () => tx.rollback(),
+      keep: () => tx.close(),
+      destroy: () => tx.close(),
+    })
   },
   sharesConnection: () => true,
 }

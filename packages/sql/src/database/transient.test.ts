@@ -11,6 +11,6 @@ it('knows what the database asks to repeat, and what it does not', () => {
   expect(isTransient({ code: '23505' })).toBe(false)
   expect(isLocked({ errno: 1205 })).toBe(true)
   expect(isMissingTable({ code: '42P01' })).toBe(true)
-  expect(isMissingTable(new Error('no such table: ackhook_once'))).toBe(true)
+  expect(isMissingTable(new Error('no such table: ackhook_marks'))).toBe(true)
   expect(isMissingTable(undefined)).toBe(false)
 })

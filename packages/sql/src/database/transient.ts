@@ -19,6 +19,18 @@ const TRANSIENT: ReadonlySet<unknown> = new Set([
 /** Codes by which a claim says that another transaction holds the id: it does not wait for that. */
 const LOCKED: ReadonlySet<unknown> = new Set(['ER_LOCK_WAIT_TIMEOUT', 1205])
 
+/**
+ * Codes by which a server says that it takes no writes: a standby or a former primary, to which a pool may keep its connections.
+ * PostgreSQL; MySQL with an option such as --read-only, and for the transaction.
+ */
+const READ_ONLY: readonly unknown[] = [
+  '25006',
+  'ER_OPTION_PREVENTS_STATEMENT',
+  1290,
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  1792,
+]
+
 const MISSING: ReadonlySet<unknown> = new Set([
   '42P01',
   '42703',
@@ -51,13 +63,35 @@ export function isMissingTable(error: unknown): boolean {
     error,
     one =>
       codesOf(one).some(code => MISSING.has(code)) ||
-      /no such (?:table|column): /.test(String(one['message'])),
+      /no such (?:table|column): |has no column named /.test(String(one['message'])),
   )
 }
 
 /** Returns whether the error has one of these codes, also inside the error of an ORM. */
 export function hasCode(error: unknown, codes: readonly unknown[]): boolean {
   return someError(error, one => codesOf(one).some(code => code !== undefined && codes.includes(code)))
+}
+
+/** Returns whether the connection works and leads to a server that takes no writes. */
+export function isWrongServer(error: unknown): boolean {
+  return hasCode(error, READ_ONLY)
+}
+
+/** Codes of a connection that is not there, of a server that has none to give, and of our own deadlines. */
+const UNREACHABLE =
+  /^(?:E(?!R_)[A-Z]+|PROTOCOL_\w+|CONNECTION_\w+|POOL_\w+|08...|57P0.|53...|1040|1203|P10\d\d|P2024|P2028|store_unavailable)$/
+
+/** Returns whether the database could not be asked: what it would have said is not known. */
+export function isUnreachable(error: unknown): boolean {
+  return someError(
+    error,
+    one =>
+      one['name'] === 'DeadlineError' ||
+      codesOf(one).some(code => UNREACHABLE.test(String(code))) ||
+      /connection (?:terminated|timeout|is closed)|timeout exceeded when trying to connect/i.test(
+        String(one['message']),
+      ),
+  )
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import type { CustomDatabase } from './orms.ts'
+import type { CustomDatabase } from './custom.ts'
 
 type Work<F> = F extends (work: (tx: infer Tx, ...rest: unknown[]) => never, ...rest: never[]) => unknown
   ? Tx
@@ -8,19 +8,15 @@ type Any = (...args: never[]) => unknown
 /** What the library of a database object hands to the work of a transaction. `never` for an object that is not known. */
 export type TxOf<Db> = Db extends { $queryRawUnsafe: Any; $connect: Any; $transaction: infer F }
   ? Work<F>
-  : Db extends { reserve(): Promise<infer Tx>; unsafe: Any }
+  : Db extends { execute: Any; getConnection(): Promise<infer Tx> }
     ? Tx
-    : Db extends { execute: Any; getConnection(): Promise<infer Tx> }
+    : Db extends { totalCount: number; connect: { (): Promise<infer Tx>; (...rest: never[]): unknown } }
       ? Tx
-      : Db extends { totalCount: number; connect: { (): Promise<infer Tx>; (...rest: never[]): unknown } }
-        ? Tx
-        : Db extends { selectFrom: Any; transaction(): { execute: infer F } }
-          ? Work<F>
-          : Db extends { createQueryRunner: Any; manager: infer Tx }
-            ? Tx
-            : Db extends { raw: Any; client: unknown; transaction: infer F }
-              ? Work<F>
-              : OfDrizzle<Db>
+      : Db extends { selectFrom: Any; transaction(): { execute: infer F } }
+        ? Work<F>
+        : Db extends { executeMultiple: Any; transaction(mode?: never): Promise<infer Tx> }
+          ? Tx
+          : OfDrizzle<Db>
 
 /** Drizzle on a synchronous connection has no transaction that can wait: there, the database object itself is used. */
 type OfDrizzle<Db> = Db extends { $with: unknown; $client: { prepare: Any; exec: Any } }

@@ -27,7 +27,7 @@ export class MarkKeeper {
   readonly #retentionMs: number
   readonly #letters: EffectsHost['deadLetters']
   readonly #handlers: ReadonlySet<string>
-  readonly #statements: Statements
+  readonly #statements: KeeperStatements
   /** Cursor of the last letter that was looked at. */
   #after: string | undefined
   /** Monotonic milliseconds at which the next look at all letters begins. */
@@ -46,7 +46,7 @@ export class MarkKeeper {
     this.#retentionMs = retentionMs
     this.#handlers = handlers
     this.#letters = letters
-    this.#statements = statementsOf(database.dialect)
+    this.#statements = keeperStatements(database.dialect)
     this.#logger = logger
     this.#rounds = new Rounds({
       name: 'marks',
@@ -93,16 +93,22 @@ export class MarkKeeper {
     }
     const mayDelete = this.#clock.mayDelete(({ code, message }) => this.#logger.warn({ code }, message))
     if (!mayDelete) return false
-    const handlers = [...this.#handlers]
-    if (handlers.length === 0) return false
-    const text = this.#statements.prune(handlers.length)
-    const { affected } = await this.#database.query(text, [this.#retentionMs, ...handlers])
-    return affected >= BATCH
+    // One at a time: the index tells the old marks of one handler, without those of other applications.
+    let hasMore = false
+    for (const handler of this.#handlers) {
+      const { affected } = await this.#database.query(this.#statements.prune, [handler, this.#retentionMs])
+      if (affected >= BATCH) hasMore = true
+      signal.throwIfAborted()
+    }
+    return hasMore
   }
 
   async #hasOld(): Promise<boolean> {
-    const { rows } = await this.#database.query(this.#statements.old, [this.#halfMs])
-    return rows.length > 0
+    for (const handler of this.#handlers) {
+      const { rows } = await this.#database.query(this.#statements.old, [handler, this.#halfMs])
+      if (rows.length > 0) return true
+    }
+    return false
   }
 
   async #renewPage(letters: NonNullable<EffectsHost['deadLetters']>, signal: AbortSignal): Promise<number> {
@@ -137,30 +143,33 @@ interface MarkKeeperOptions {
   readonly rounds: EffectsHost['rounds']
 }
 
-interface Statements {
-  /** Whether there is any mark of that age, which an index tells. Parameter: milliseconds, as in the others. */
+/** The newest time of which a file of SQLite tells. */
+export const NEWEST_MARK = 'SELECT max(done_at) AS newest FROM ackhook_marks'
+
+export interface KeeperStatements {
+  /** Whether the handler has any mark of that age, which an index tells. Parameters: handler, milliseconds; as in `prune`. */
   readonly old: string
+  /** Parameters: id, namespace, milliseconds. */
   readonly renew: string
-  /** Further parameters: that many names of handlers. */
-  readonly prune: (handlers: number) => string
+  readonly prune: string
 }
 
-function statementsOf(dialect: Dialect): Statements {
+export function keeperStatements(dialect: Dialect): KeeperStatements {
   const now = NOW[dialect]
   const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
   const isOld = `done_at <= ${now} - ?${B}`
+  const old = `handler = ?${T} AND ${isOld}`
+  const oldest = `${old} ORDER BY done_at LIMIT ${BATCH}`
   const skip = dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
-  const oldest = (handlers: number): string =>
-    `${isOld} AND handler IN (${Array(handlers).fill(`?${T}`).join(', ')}) ORDER BY done_at LIMIT ${BATCH}`
   const key = 'event_id, handler, namespace'
-  // TypeORM does not return how many rows of SQLite have changed.
+  // Some libraries do not return how many rows of SQLite have changed.
   const returned = dialect === 'sqlite' ? ' RETURNING 1 AS changed' : ''
   return {
-    old: `SELECT 1 AS old FROM ackhook_once WHERE ${isOld} LIMIT 1`,
-    renew: `UPDATE ackhook_once SET done_at = ${now} WHERE event_id = ?${T} AND namespace = ?${T} AND ${isOld}`,
-    prune: handlers =>
+    old: `SELECT 1 AS old FROM ackhook_marks WHERE ${old} LIMIT 1`,
+    renew: `UPDATE ackhook_marks SET done_at = ${now} WHERE event_id = ?${T} AND namespace = ?${T} AND ${isOld}`,
+    prune:
       dialect === 'mysql'
-        ? `DELETE FROM ackhook_once WHERE ${oldest(handlers)}`
-        : `DELETE FROM ackhook_once WHERE (${key}) IN (SELECT ${key} FROM ackhook_once WHERE ${oldest(handlers)}${skip})${returned}`,
+        ? `DELETE FROM ackhook_marks WHERE ${oldest}`
+        : `DELETE FROM ackhook_marks WHERE (${key}) IN (SELECT ${key} FROM ackhook_marks WHERE ${oldest}${skip})${returned}`,
   }
 }

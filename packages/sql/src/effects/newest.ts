@@ -9,7 +9,10 @@ import { requireText } from './marks.ts'
 export interface EntityState {
   /** What the state belongs to, such as a conversation's or a message's id. At most 255 bytes. */
   readonly entity: string
-  /** When the entity came into the state: the event's `created_at`. A number is milliseconds since the epoch. */
+  /**
+   * When the entity came into the state: the event's `created_at`. A number is milliseconds since the epoch, and refused if it
+   * looks like seconds.
+   */
   readonly at: string | number | Date
   /** Orders states of one time, or with `by: 'rank'` all states. A whole number. Default 0. */
   readonly rank?: number | undefined
@@ -52,11 +55,10 @@ export async function newest(tx: object, state: EntityState): Promise<boolean> {
   const transaction = await transactionOf(tx, { dialect: state.dialect })
   const columns =
     state.by === 'rank' ? (['state_rank', 'state_at'] as const) : (['state_at', 'state_rank'] as const)
-  const recorded = transaction.dialect === 'mysql' ? recordOnMysql : record
-  return withTables(transaction.dialect, () => recorded(transaction, values, columns))
+  return withTables(transaction.dialect, () => record(transaction, values, columns))
 }
 
-interface StateValues {
+export interface StateValues {
   readonly scope: string
   readonly entity: string
   readonly state_at: number
@@ -80,27 +82,50 @@ function valuesOf({ scope = '', entity, at, rank = 0, by = 'time', eventId = '' 
   }
 }
 
+/** Milliseconds of 3 March 1973: a smaller number is one of seconds, as a rule. */
+const LEAST_MS = 1e11
+
 /** Returns microseconds since the epoch: `Date` would drop the last digits of a time such as `…56.123456Z`. */
-function microseconds(at: string | number | Date): number {
-  // Without a zone, each process would read it by its own.
-  const isRead = typeof at !== 'string' || /^\d{4}-\d\d-\d\d$|(?:z|[+-]\d\d:?\d\d)$/i.test(at)
-  const ms = typeof at === 'number' ? at : isRead ? new Date(at).getTime() : Number.NaN
-  const [, digits = ''] = typeof at === 'string' ? (/[.,]\d{3}(\d{1,3})/.exec(at) ?? []) : []
-  const value = Math.trunc(ms) * 1000 + Number(digits.padEnd(3, '0'))
+function microseconds(at: unknown): number {
+  const value = Math.trunc(millisecondsOf(at)) * 1000 + furtherDigits(at)
   if (Number.isSafeInteger(value)) return value
+  const isSmall = typeof at === 'number' || typeof at === 'bigint'
+  const found = isSmall
+    ? `${at}, which is no time in milliseconds since the epoch`
+    : 'no time that can be read'
   throw new ConfigurationError(
     'at',
-    'must be a time with its zone, such as event.created_at; got no time that can be read',
+    `must be a time with its zone, such as event.created_at, a Date, or milliseconds since the epoch; got ${found}`,
   )
 }
 
-const COLUMNS = 'ackhook_newest (scope, entity, state_at, state_rank, event_id)'
+/** `NaN` for what is no time. */
+function millisecondsOf(at: unknown): number {
+  if (typeof at === 'number') return Math.abs(at) >= LEAST_MS ? at : Number.NaN
+  if (at instanceof Date) return at.getTime()
+  // Without a zone, each process would read it by its own.
+  if (typeof at === 'string' && /^\d{4}-\d\d-\d\d$|(?:z|[+-]\d\d:?\d\d)$/i.test(at))
+    return new Date(at).getTime()
+  return Number.NaN
+}
 
-async function record(
-  { dialect, query }: OpenTransaction,
-  { scope, entity, state_at, state_rank, event_id }: StateValues,
-  [first, second]: Columns,
+function furtherDigits(at: unknown): number {
+  const [, digits = ''] = typeof at === 'string' ? (/[.,]\d{3}(\d{1,3})/.exec(at) ?? []) : []
+  return Number(digits.padEnd(3, '0'))
+}
+
+const COLUMNS = 'ackhook_states (scope, entity, state_at, state_rank, event_id)'
+
+/** Returns whether the state is the newest one. The first of the columns decides before the second. */
+export async function record(
+  transaction: OpenTransaction,
+  values: StateValues,
+  columns: Columns,
 ): Promise<boolean> {
+  const { dialect, query } = transaction
+  if (dialect === 'mysql') return recordOnMysql(transaction, values, columns)
+  const { scope, entity, state_at, state_rank, event_id } = values
+  const [first, second] = columns
   const [T, B] = dialect === 'postgres' ? ['::text', '::bigint'] : ['', '']
   const table = COLUMNS.replace(' ', ' AS n ')
   const { rows } = await query(
@@ -132,13 +157,13 @@ async function recordOnMysql(
   const [one, two] = [values[first], values[second]]
   const isOlder = `(${first} < ? OR (${first} = ? AND (${second} < ? OR (${second} = ? AND event_id <= ?))))`
   const { affected } = await query(
-    `UPDATE ackhook_newest SET state_at = ?, state_rank = ?, event_id = ? WHERE scope = ? AND entity = ? AND ${isOlder}`,
+    `UPDATE ackhook_states SET state_at = ?, state_rank = ?, event_id = ? WHERE scope = ? AND entity = ? AND ${isOlder}`,
     [state_at, state_rank, event_id, scope, entity, one, one, two, two, event_id],
   )
   if (affected > 0) return true
   // The same state again: the client may count only rows whose values differ. Not from an older snapshot.
   const same = await query(
-    'SELECT 1 AS same FROM ackhook_newest WHERE scope = ? AND entity = ? AND state_at = ? AND state_rank = ? AND event_id = ? FOR UPDATE',
+    'SELECT 1 AS same FROM ackhook_states WHERE scope = ? AND entity = ? AND state_at = ? AND state_rank = ? AND event_id = ? FOR UPDATE',
     [scope, entity, state_at, state_rank, event_id],
   )
   return same.rows.length === 1

@@ -5,7 +5,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { Pool as MysqlPool, PoolConnection } from 'mysql2/promise'
 import type { Pool, PoolClient } from 'pg'
 import { expectTypeOf } from 'vitest'
-import type { CustomDatabase } from '../database/orms.ts'
+import type { CustomDatabase } from '../database/custom.ts'
 import type { TxOf } from '../database/tx-of.ts'
 import { newest } from './newest.ts'
 import { type OnceHandler, onceIn, sqlEffects } from './once.ts'
@@ -68,5 +68,9 @@ void newest(pool, { entity: 'a' })
 void newest(pool, { entity: 'a', at: 1, by: 'size' })
 
 declare const client: PoolClient
-expectTypeOf(onceIn(client, 'resolve', { id: 'evt_1' }, context)).toEqualTypeOf<Promise<boolean>>()
+expectTypeOf(onceIn(client, 'resolve', { id: 'evt_1' }, context, () => {})).toEqualTypeOf<
+  Promise<'ran' | 'done'>
+>()
+// @ts-expect-error -- without work
+void onceIn(client, 'resolve', { id: 'evt_1' }, context)
 expectTypeOf(forget('evt_1', { namespace: 'acme' })).toEqualTypeOf<Promise<boolean>>()

@@ -5,26 +5,18 @@ import {
   type EffectsHost,
   type Effects as EffectsOfReceiver,
   type HandlerContext,
+  type WebhookEvent,
 } from '@ackhook/core'
-import { isError, refuseGenerator, refuseLazy } from '@ackhook/core/spi'
+import { refuseGenerator, refuseLazy } from '@ackhook/core/spi'
 import { Database, type DatabaseOptions, type OpenTransaction, transactionOf } from '../database/database.ts'
 import { DeletionClock } from '../database/deletion-clock.ts'
-import { isOutside } from '../database/drivers.ts'
-import { RolledBack, untilAborted } from '../database/library.ts'
+import type { Result } from '../database/dialect.ts'
+import { RolledBack } from '../database/library.ts'
 import { isLockedFile, isTransient } from '../database/transient.ts'
 import type { TxOf } from '../database/tx-of.ts'
-import { withTables } from '../schema/check.ts'
-import { MarkKeeper } from './mark-keeper.ts'
-import {
-  claimMark,
-  deleteMark,
-  deleteMarks,
-  hasMark,
-  type Mark,
-  markOf,
-  requireName,
-  requireText,
-} from './marks.ts'
+import { namingTables, withTables } from '../schema/check.ts'
+import { MarkKeeper, NEWEST_MARK } from './mark-keeper.ts'
+import { Busy, deleteMarks, type Mark, markOf, Reservation, requireName, requireText } from './marks.ts'
 import { type ResolvedEffectsOptions, resolveEffectsOptions, type SqlEffectsOptions } from './options.ts'
 import { checkAtStart } from './start-check.ts'
 
@@ -33,8 +25,11 @@ export interface EventWithId {
   readonly id: string
 }
 
+/** What came of an attempt: `'done'` if an earlier one had taken effect. */
+export type OnceResult = 'ran' | 'done'
+
 /** Handler for `on` that {@link SqlEffects.once} returns. Resolves to `'done'` if an earlier attempt had taken effect. */
-export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<'ran' | 'done'>
+export type OnceHandler<Event> = (event: Event, context: HandlerContext) => Promise<OnceResult>
 
 /** Handlers whose effects and marks are in one database. */
 export interface SqlEffects<Tx> extends EffectsOfReceiver {
@@ -45,12 +40,13 @@ export interface SqlEffects<Tx> extends EffectsOfReceiver {
    *
    * `name` identifies the handler in the marks: keep it when you rename or move code. Each handler needs its own, so that a
    * retry runs only those that failed. `work` may run several times within an attempt, if the database rolls it back for a
-   * conflict; it must pass on SQL errors, and write only through `tx`.
+   * conflict; it must pass on SQL errors, write only through `tx`, and leave beginning and ending it to this function. What
+   * it commits itself happens again if the attempt then fails.
    *
    * Throws `ConfigurationError` for a name that is taken. The handler rejects, and the event is retried, if the transaction
    * was not committed or the attempt's `signal` is aborted.
    */
-  once<Event extends EventWithId>(
+  once<Event extends EventWithId = WebhookEvent>(
     name: string,
     work: (event: Event, tx: Tx, context: HandlerContext) => unknown,
   ): OnceHandler<Event>
@@ -61,18 +57,11 @@ export interface SqlEffects<Tx> extends EffectsOfReceiver {
   forget(id: string, where?: { readonly namespace?: string | undefined }): Promise<boolean>
 }
 
-const NEWEST_MARK = 'SELECT max(done_at) AS newest FROM ackhook_once'
-
 /** Repetitions that the database asks for, before the attempt fails. */
 const MAX_REPETITIONS = 5
 const LONGEST_PAUSE_MS = 500
-const LEFT =
-  'the handler ended its transaction itself and failed, and its mark could not be deleted: the next attempt takes it for done'
-
-/** Another transaction holds the mark. */
-class Busy extends Error {
-  override readonly name = 'Busy'
-}
+/** How long an attempt waits for a connection, at least. */
+const CONNECTION_MS = 10_000
 
 /** An ordinary failure, which the option `retry` repeats: another transaction may hold the mark for hours. */
 function busy({ message }: Error): AckhookError {
@@ -98,7 +87,7 @@ export function sqlEffects<Db extends object>(db: Db, options: SqlEffectsOptions
   const effects = new Effects(database, resolved)
   // Functions, so that an application can take them out of the object.
   return {
-    once: <Event extends EventWithId>(name: string, work: SqlWork<Event, TxOf<Db>>) =>
+    once: <Event extends EventWithId = WebhookEvent>(name: string, work: SqlWork<Event, TxOf<Db>>) =>
       effects.once(name, work as Work<Event>),
     forget: (id, where) => effects.forget(id, where?.namespace),
     start: host => effects.start(host),
@@ -115,8 +104,11 @@ function taken(name: string): ConfigurationError {
   return new ConfigurationError('name', `'${name}' is taken by another handler, and this one would never run`)
 }
 
-/** What an attempt's error means. */
+/** How far an attempt has come. */
 interface AttemptState {
+  /** It has no use for a connection any more. */
+  isOver: boolean
+  hasConnection: boolean
   /** The handler's work has begun. */
   hasBegun: boolean
   /** The work has failed in a transaction that is intact: whatever its error says, this database did not ask to repeat it. */
@@ -167,7 +159,10 @@ class Effects {
 
   async forget(id: string, namespace = ''): Promise<boolean> {
     const [event, where] = [requireText('id', id), requireText('namespace', namespace)]
-    return withTables(this.#database.dialect, () => deleteMarks(this.#outside(), event, where))
+    const { dialect } = this.#database
+    return withTables(dialect, () =>
+      deleteMarks(dialect, (text, params) => this.#database.query(text, params), [event, where]),
+    )
   }
 
   async start(host: EffectsHost): Promise<() => void> {
@@ -189,12 +184,12 @@ class Effects {
   }
 
   /** Repeats the transaction while the database asks for it, and waits without a connection. */
-  async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<'ran' | 'done'> {
+  async #repeat(mark: Mark, context: HandlerContext, work: (tx: object) => unknown): Promise<OnceResult> {
     const until = performance.now() + this.#options.waitMs
     let repetitions = 0
     for (let round = 0; ; round++) {
       context.signal.throwIfAborted()
-      const attempt: AttemptState = { hasBegun: false, isOwnError: false }
+      const attempt = { isOver: false, hasConnection: false, hasBegun: false, isOwnError: false }
       try {
         return await this.#runOnce(mark, context, work, attempt)
       } catch (error) {
@@ -202,7 +197,8 @@ class Effects {
         // Work that was rolled back is repeated a few times; a wait for another transaction, or for a file, lasts as long as it may.
         const isWait = isBusy || (!attempt.hasBegun && isLockedFile(error))
         const mayRepeat = isTransient(error) && !attempt.isOwnError && ++repetitions <= MAX_REPETITIONS
-        if (!isWait && !mayRepeat) throw this.#explained(error, mark)
+        if (!isWait && !mayRepeat)
+          throw attempt.hasBegun ? notDone(error, mark) : namingTables(this.#database.dialect, error)
         if (performance.now() >= until) throw isBusy ? busy(error) : error
         const pauseMs = Math.random() * Math.min(LONGEST_PAUSE_MS, 10 * 2 ** Math.min(round, 10))
         // An aborted signal ends the pause, and the next round with it.
@@ -213,78 +209,78 @@ class Effects {
 
   async #runOnce(
     mark: Mark,
-    { signal }: HandlerContext,
+    context: HandlerContext,
     work: (tx: object) => unknown,
     state: AttemptState,
-  ): Promise<'ran' | 'done'> {
-    const { library, isolation } = this.#options
-    const settings = { library, isolation, signal }
-    let claimedAt = 0
-    /** A statement of `work` has ended the transaction, as some do on MySQL, and so kept the mark. */
-    let isLeft = false
-    const attempt = async (tx: object, transaction: OpenTransaction): Promise<boolean> => {
+  ): Promise<OnceResult> {
+    // Many handlers may listen to one signal: Node warns of more than ten.
+    const signal = AbortSignal.any([context.signal])
+    const reservation = new Reservation(this.#database.dialect, mark, { isFirst: true })
+    const attempt = async (tx: object, transaction: OpenTransaction, opened?: Result): Promise<boolean> => {
+      state.hasConnection = true
       // The wait for a connection may have been long.
       signal.throwIfAborted()
-      const claimed = await claimMark(transaction, mark, { isFirst: true })
+      if (state.isOver) throw new Error('the connection came late')
+      const claimed = await reservation.claim(transaction, opened)
       if (claimed === 'busy') throw new Busy(heldBy(mark))
       if (claimed === 'done') return false
       signal.throwIfAborted()
-      claimedAt = performance.now()
       state.hasBegun = true
       try {
         refuseLazy(await work(tx))
       } catch (error) {
-        const where = await isOutside(transaction.query, transaction.dialect).catch(() => 'aborted' as const)
-        state.isOwnError = where === false
-        isLeft = where === true && !isTransient(error)
+        state.isOwnError = isTransient(error) && (await reservation.isIntact(transaction.query))
         throw error
       }
-      await requireMark(transaction, mark)
       // A result that no longer counts is rolled back.
       signal.throwIfAborted()
+      if (opened === undefined) await reservation.finish(transaction)
+      else reservation.close()
       return true
     }
-    const running = this.#database.transaction(attempt, settings).catch(async error => {
-      // The mark of a handler that failed would keep its next attempt from running.
-      if (isLeft) await this.#deleteLeft(mark, claimedAt, signal)
-      throw error
+    const { library, isolation } = this.#options
+    const running = this.#database.transaction(attempt, {
+      library,
+      isolation,
+      signal,
+      opening: reservation.opening,
+      closing: () => reservation.closing(),
+      terminate: tx => reservation.terminate(tx),
     })
-    // What an attempt waits for may come after it has ended, and is then rolled back: its work never begins.
-    const hasRun = await untilAborted(running, signal, () => !state.hasBegun)
-    if (hasRun && this.#database.doubtsCommit) await this.#confirm(mark)
-    return hasRun ? 'ran' : 'done'
-  }
-
-  /** Tries again for as long as the attempt may take: a mark that stays makes the next attempt skip its work. */
-  async #deleteLeft(mark: Mark, claimedAt: number, signal: AbortSignal): Promise<void> {
-    for (let round = 0; ; round++) {
-      try {
-        await deleteMark(this.#outside(), mark, performance.now() - claimedAt)
-        return
-      } catch (cause) {
-        if (signal.aborted) throw new Error(LEFT, { cause })
-        const pauseMs = Math.min(LONGEST_PAUSE_MS, 10 * 2 ** Math.min(round, 10))
-        await setTimeout(pauseMs, undefined, { signal }).catch(() => {})
-      }
+    try {
+      return (await this.#untilGivenUp(running, signal, state)) ? 'ran' : 'done'
+    } catch (error) {
+      throw reservation.explained(error, { isOwn: false })
     }
   }
 
-  /** Reads a mark after a COMMIT that the library may have reported although the database rolled back. */
-  async #confirm(mark: Mark): Promise<void> {
-    if (await hasMark(this.#outside(), mark)) return
-    throw new RolledBack('COMMIT was reported, and rolled back: behind PgBouncer, set prepare: false')
-  }
-
-  /** Runs statements outside of any transaction. */
-  #outside(): OpenTransaction {
-    const { dialect } = this.#database
-    return { dialect, query: (text, params) => this.#database.query(text, params) }
-  }
-
-  #explained(error: unknown, { handler }: Mark): unknown {
-    if (!(error instanceof RolledBack)) return error
-    return new AckhookError('effect_rolled_back', `nothing of '${handler}' was kept: ${error.message}`, {
-      cause: error,
+  /**
+   * Settles like `running`. Rejects when the signal is aborted before the work has begun: what an attempt waits for may come
+   * after it has ended, and is then rolled back. Rejects as well if the library brings no connection in time.
+   */
+  #untilGivenUp<R>(running: Promise<R>, signal: AbortSignal, state: AttemptState): Promise<R> {
+    const ms = Math.max(this.#options.waitMs, CONNECTION_MS)
+    return new Promise((resolve, reject) => {
+      const giveUp = (error: unknown): void => {
+        state.isOver = true
+        reject(error)
+      }
+      const abort = (): void => {
+        if (!state.hasBegun) giveUp(signal.reason)
+      }
+      const expire = (): void => {
+        if (!state.hasConnection)
+          giveUp(
+            new AckhookError('effect_busy', `the database library brought no connection within ${ms} ms`),
+          )
+      }
+      const timer = globalThis.setTimeout(expire, ms)
+      signal.addEventListener('abort', abort, { once: true })
+      const settled = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', abort)
+      }
+      running.finally(settled).then(resolve, reject)
     })
   }
 }
@@ -293,36 +289,24 @@ function heldBy({ eventId }: Mark): string {
   return `another transaction is handling event '${eventId}'`
 }
 
-/**
- * Reads the mark in the transaction, before its COMMIT. If `work` has swallowed an SQL error, the transaction may be gone:
- * PostgreSQL then answers COMMIT with ROLLBACK, which libraries report as success, and MySQL goes on without a transaction
- * after a deadlock.
- */
-async function requireMark(transaction: OpenTransaction, mark: Mark): Promise<void> {
-  const isThere = await hasMark(transaction, mark).catch((cause: unknown) => {
-    if (isTransient(cause)) throw cause
-    const reason = isError(cause) ? cause.message : String(cause)
-    throw new RolledBack(
-      `after the handler, the transaction was unusable (${reason}). Do not catch SQL errors in it`,
-      {
-        cause,
-      },
-    )
+function notDone(error: unknown, { handler }: Mark): unknown {
+  if (!(error instanceof RolledBack)) return error
+  return new AckhookError('effect_rolled_back', `'${handler}' is not done: ${error.message}`, {
+    cause: error,
   })
-  if (!isThere)
-    throw new RolledBack('the transaction was rolled back inside the handler. Do not catch SQL errors in it')
 }
 
 /**
- * Sets a handler's mark in a transaction that the application has opened. Resolves to whether the effect is still to be made;
- * `false` if the event is done. The application's COMMIT makes both durable. Rejects if another transaction is handling the
- * event: let yours roll back.
+ * Runs `work`, whose effects happen once, in a transaction that the application has opened, and sets the handler's mark after
+ * it. Resolves to `'done'`, without `work`, if the event is done. The application's COMMIT makes both durable. Rejects if
+ * `work` does, or if another transaction is handling the event: let yours roll back.
  *
- * Rejects with `ConfigurationError` outside of a transaction, where a crash would keep the mark and lose the effect.
+ * Rejects with `ConfigurationError` outside of a transaction, where a crash would keep the mark and lose the effect, and with
+ * code `effect_rolled_back` if `work` has ended the transaction.
  *
  * @example
  * async function count(tx: PoolClient, event: WebhookEvent, context: HandlerContext) {
- *   if (await onceIn(tx, 'count', event, context)) await tx.query('UPDATE counters SET value = value + 1')
+ *   await onceIn(tx, 'count', event, context, () => tx.query('UPDATE counters SET value = value + 1'))
  * }
  */
 export async function onceIn(
@@ -330,11 +314,21 @@ export async function onceIn(
   name: string,
   event: EventWithId,
   context: DatabaseOptions & { readonly namespace: string },
-): Promise<boolean> {
+  work: () => unknown,
+): Promise<OnceResult> {
   const mark = markOf(event.id, name, context.namespace)
-  const claimed = await claimMark(await transactionOf(tx, { dialect: context.dialect }), mark, {
-    isFirst: false,
-  })
+  if (typeof work !== 'function') throw new ConfigurationError('work', 'must be a function () => the effect')
+  const transaction = await transactionOf(tx, { dialect: context.dialect })
+  const { dialect } = transaction
+  const reservation = new Reservation(dialect, mark, { isFirst: false })
+  const claimed = await withTables(dialect, () => reservation.claim(transaction))
   if (claimed === 'busy') throw busy(new Busy(heldBy(mark)))
-  return claimed === 'claimed'
+  if (claimed === 'done') return 'done'
+  refuseLazy(await work())
+  try {
+    await reservation.finish(transaction)
+    return 'ran'
+  } catch (error) {
+    throw error instanceof Busy ? busy(error) : notDone(error, mark)
+  }
 }

@@ -19,7 +19,7 @@ export interface SqlEffectsOptions {
   readonly retention?: Duration | false | undefined
   /** Isolation level of the transactions. Default: the database's. */
   readonly isolation?: Isolation | undefined
-  /** Options for the transaction call of Prisma, Drizzle or Knex, such as Prisma's `{ maxWait, timeout }`. */
+  /** Options for the transaction call of Prisma or Drizzle, such as Prisma's `{ maxWait, timeout }`. */
   readonly transaction?: object | undefined
   /** Which database it is, for an object that does not tell. */
   readonly dialect?: Dialect | undefined

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { AckhookError, type DedupeStore } from '@ackhook/core'
 import {
   type Claim,
@@ -9,12 +10,14 @@ import {
   type StoreNotice,
   withDeadline,
 } from '@ackhook/core/spi'
-import { Database } from '../database/database.ts'
+import { Database, type OpenTransaction } from '../database/database.ts'
 import { DeletionClock } from '../database/deletion-clock.ts'
-import type { Result } from '../database/dialect.ts'
-import { isLockedFile, isTransient } from '../database/transient.ts'
-import { checkTable, missingTable } from '../schema/check.ts'
+import { type Result, type Row, wholeNumber, wholeNumberOrNull } from '../database/dialect.ts'
+import { isLockedFile, isTransient, isWrongServer } from '../database/transient.ts'
+import { missingTable, refuseFormer } from '../schema/check.ts'
 import { whyForgotten } from '../schema/durability.ts'
+import { probe, refusalOf } from '../schema/probe.ts'
+import { whoElseWrites } from '../schema/writers.ts'
 import { type ResolvedStoreOptions, resolveStoreOptions, type SqlStoreOptions } from './options.ts'
 import { NEWEST_ID, PRUNE_BATCH, type Statements, statementsOf } from './statements.ts'
 
@@ -131,7 +134,7 @@ class SqlStore {
     if (insert !== '' && (await this.#send(insert, values)).affected === 1) return NO_RUNS
     if (this.#database.dialect !== 'mysql') {
       const [row] = (await this.#send(claim, values)).rows
-      return row && { lapses: Number(row['lapses']), attempts: Number(row['attempts']) }
+      return row && runsIn(row)
     }
     const count = total - lease
     const runs = [token, count, token, token, count]
@@ -139,17 +142,9 @@ class SqlStore {
     return undefined
   }
 
-  async #read(key: string, token: string): Promise<Row | undefined> {
+  async #read(key: string, token: string): Promise<IdRow | undefined> {
     const [row] = (await this.#send(this.#statements.read, [token, key])).rows
-    if (row === undefined) return undefined
-    const fingerprint = row['fingerprint']
-    return {
-      isMine: Number(row['mine']) === 1,
-      fingerprint: fingerprint === null || fingerprint === undefined ? undefined : Number(fingerprint),
-      leftMs: Number(row['remaining']),
-      lapses: Number(row['lapses']),
-      attempts: Number(row['attempts']),
-    }
+    return row && readId(row)
   }
 
   lookup(key: string): Promise<StoredId> {
@@ -209,12 +204,47 @@ class SqlStore {
     const { dialect } = this.#database
     await this.#clock.start(() => this.#database.query(NEWEST_ID))
     await this.#bounded('start', async () => {
-      await checkTable((text, params) => this.#send(text, params), 'ackhook_dedupe')
-      const reason = await whyForgotten(text => this.#send(text, []), dialect, 'ackhook_dedupe')
-      if (reason === undefined) return
-      const message = `A crash of the database may forget ids that sqlStore has recorded: ${reason}. Their events run again when they are redelivered.`
-      report({ code: 'sql_may_forget', message })
+      try {
+        await refuseFormer((text, params) => this.#send(text, params), 'ackhook_ids')
+        await this.#probe()
+      } catch (error) {
+        throw refusalOf(error, this.#database) ?? error
+      }
+      const reason = await whyForgotten(text => this.#send(text, []), dialect, 'ackhook_ids')
+      if (reason !== undefined)
+        report({
+          code: 'sql_may_forget',
+          message: `A crash of the database may forget ids that sqlStore has recorded: ${reason}. Their events run again when they are redelivered.`,
+        })
+      const message = await whoElseWrites(this.#database, 'ackhook_ids')
+      if (message !== undefined) report({ code: 'sql_open_to_others', message })
     })
+  }
+
+  /** Runs the statements that claim, read, record and delete, on a key that nobody else has, and undoes them. */
+  async #probe(): Promise<void> {
+    const { dialect } = this.#database
+    const { claim, complete, read, forget } = this.#statements
+    const [key, token] = [`ackhook start ${randomUUID()}`, randomUUID()]
+    const isMysql = dialect === 'mysql'
+    const statements = async ({ query }: OpenTransaction): Promise<void> => {
+      const ofOwner = isMysql ? [token, 0, token, token, 0, token, token, token, 60_000, token, 60_000] : []
+      const taken = await query(claim, [key, token, 60_000, 60_000, ...ofOwner])
+      if (!isMysql) runsIn(taken.rows[0] ?? {})
+      const changes = isMysql ? [token, token, 7, token, token, token, 60_000, token, 60_000] : []
+      await query(complete, [key, token, 60_000, 60_000, 7, ...changes])
+      const { isMine, fingerprint, leftMs } = readId((await query(read, [token, key])).rows[0] ?? {})
+      const { affected } = await query(forget, [key])
+      const outcome = [isMine, fingerprint, leftMs > 50_000, affected].join()
+      if (outcome !== 'true,7,true,1')
+        throw new Error(`its statements did not have the effects that they have elsewhere (${outcome})`)
+      await query(claim, [key, token, 60_000, 60_000, ...ofOwner])
+    }
+    await probe(
+      this.#database,
+      statements,
+      async query => (await query(read, [token, key])).rows.length === 0,
+    )
   }
 
   #keyOf(key: string): string {
@@ -231,6 +261,7 @@ class SqlStore {
       try {
         return await this.#database.query(text, params)
       } catch (error) {
+        if (isWrongServer(error)) this.#database.dropReadOnly('ackhook_ids')
         const mayRepeat = isLockedFile(error) ? performance.now() < until : attempt < MAX_ATTEMPTS
         if (!mayRepeat || !isTransient(error)) throw error
         await new Promise(resolve => setTimeout(resolve, Math.random() * 4 * Math.min(attempt, MAX_ATTEMPTS)))
@@ -284,10 +315,23 @@ interface Runs {
   readonly attempts: number
 }
 
-interface Row extends Runs {
+interface IdRow extends Runs {
   readonly isMine: boolean
   readonly fingerprint: number | undefined
   readonly leftMs: number
+}
+
+function runsIn(row: Row): Runs {
+  return { lapses: wholeNumber(row, 'lapses'), attempts: wholeNumber(row, 'attempts') }
+}
+
+function readId(row: Row): IdRow {
+  return {
+    ...runsIn(row),
+    isMine: wholeNumber(row, 'mine') === 1,
+    fingerprint: wholeNumberOrNull(row, 'fingerprint'),
+    leftMs: wholeNumber(row, 'remaining'),
+  }
 }
 
 function claimed({ lapses, attempts }: Runs, isCounted: boolean): Claim {

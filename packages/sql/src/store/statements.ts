@@ -26,7 +26,7 @@ export interface Statements {
 const COLUMNS = '(event_key, token, until_ms, expires_ms, fingerprint, lapses, attempts)'
 
 /** The newest time of which a file of SQLite tells: an id has only the end of its retention. */
-export const NEWEST_ID: string = `SELECT min(max(expires_ms), ${NOW.sqlite}) AS newest FROM ackhook_dedupe`
+export const NEWEST_ID: string = `SELECT min(max(expires_ms), ${NOW.sqlite}) AS newest FROM ackhook_ids`
 
 /** Rows deleted at a time: few enough that nothing waits for it. */
 export const PRUNE_BATCH = 500
@@ -63,10 +63,10 @@ function standard(dialect: 'postgres' | 'sqlite'): Statements {
     // Parameters as those of the claim.
     insert:
       dialect === 'postgres'
-        ? `INSERT INTO ackhook_dedupe ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0) ON CONFLICT DO NOTHING RETURNING 1 AS done`
+        ? `INSERT INTO ackhook_ids ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0) ON CONFLICT DO NOTHING RETURNING 1 AS done`
         : '',
     // Parameters: key, token, lease, lease and count.
-    claim: `INSERT INTO ackhook_dedupe AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0)
+    claim: `INSERT INTO ackhook_ids AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, NULL, 0, 0)
 ON CONFLICT (event_key) DO UPDATE SET
   lapses = ${lapsesOf('d.', now, uncounted, 'excluded.token')},
   attempts = ${attemptsOf('d.', now, uncounted)},
@@ -74,24 +74,24 @@ ON CONFLICT (event_key) DO UPDATE SET
 WHERE d.until_ms <= ${now} OR (d.fingerprint IS NULL AND d.token = excluded.token)
 RETURNING lapses, attempts`,
     read: readOf(now, T),
-    extend: `UPDATE ackhook_dedupe SET expires_ms = ${now} + ?${B} + expires_ms - until_ms, until_ms = ${now} + ?${B} WHERE ${isMine}${returned}`,
+    extend: `UPDATE ackhook_ids SET expires_ms = ${now} + ?${B} + expires_ms - until_ms, until_ms = ${now} + ?${B} WHERE ${isMine}${returned}`,
     // Parameters: key, token, retention twice, fingerprint.
-    complete: `INSERT INTO ackhook_dedupe AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, ?${B}, 0, 0)
+    complete: `INSERT INTO ackhook_ids AS d ${COLUMNS} VALUES (?${T}, ?${T}, ${now} + ?${B}, ${now} + ?${B}, ?${B}, 0, 0)
 ON CONFLICT (event_key) DO UPDATE SET token = excluded.token, until_ms = excluded.until_ms,
   expires_ms = excluded.expires_ms, fingerprint = excluded.fingerprint, lapses = 0, attempts = 0
 WHERE d.until_ms <= ${now} OR d.fingerprint IS NOT NULL OR d.token = excluded.token
 RETURNING 1 AS done`,
-    release: `DELETE FROM ackhook_dedupe WHERE ${isMine}${returned}`,
+    release: `DELETE FROM ackhook_ids WHERE ${isMine}${returned}`,
     // Parameters: count's time, lapses, attempts, key, token.
-    releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?${B}, lapses = ?${B}, attempts = ?${B} WHERE ${isMine}${returned}`,
-    undo: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now} WHERE ${isMine}${returned}`,
-    forget: `DELETE FROM ackhook_dedupe WHERE event_key = ?${T} AND fingerprint IS NOT NULL AND until_ms > ${now}${returned}`,
-    prune: `DELETE FROM ackhook_dedupe WHERE event_key IN (SELECT event_key FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}${skip}) AND expires_ms <= ${now}${returned}`,
+    releaseCounted: `UPDATE ackhook_ids SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?${B}, lapses = ?${B}, attempts = ?${B} WHERE ${isMine}${returned}`,
+    undo: `UPDATE ackhook_ids SET token = NULL, until_ms = ${now} WHERE ${isMine}${returned}`,
+    forget: `DELETE FROM ackhook_ids WHERE event_key = ?${T} AND fingerprint IS NOT NULL AND until_ms > ${now}${returned}`,
+    prune: `DELETE FROM ackhook_ids WHERE event_key IN (SELECT event_key FROM ackhook_ids WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}${skip}) AND expires_ms <= ${now}${returned}`,
   }
 }
 
 function readOf(now: string, text: string): string {
-  return `SELECT CASE WHEN token = ?${text} THEN 1 ELSE 0 END AS mine, fingerprint, until_ms - ${now} AS remaining, lapses, attempts FROM ackhook_dedupe WHERE event_key = ?${text}`
+  return `SELECT CASE WHEN token = ?${text} THEN 1 ELSE 0 END AS mine, fingerprint, until_ms - ${now} AS remaining, lapses, attempts FROM ackhook_ids WHERE event_key = ?${text}`
 }
 
 /**
@@ -106,8 +106,8 @@ function mysql(): Statements {
   const takes = 'token = ? AND fingerprint IS NULL'
   const values = `VALUES (?, ?, ${now} + ?, ${now} + ?, NULL, 0, 0)`
   return {
-    insert: `INSERT IGNORE INTO ackhook_dedupe ${COLUMNS} ${values}`,
-    claim: `INSERT INTO ackhook_dedupe ${COLUMNS} ${values}
+    insert: `INSERT IGNORE INTO ackhook_ids ${COLUMNS} ${values}`,
+    claim: `INSERT INTO ackhook_ids ${COLUMNS} ${values}
 ON DUPLICATE KEY UPDATE
   lapses = IF(until_ms <= ${now} OR (fingerprint IS NULL AND token = ?), ${lapsesOf('', now, '? = 0', '?')}, lapses),
   attempts = IF(until_ms <= ${now} OR (fingerprint IS NULL AND token = ?), ${attemptsOf('', now, '? = 0')}, attempts),
@@ -116,8 +116,8 @@ ON DUPLICATE KEY UPDATE
   expires_ms = IF(${takes}, ${now} + ?, expires_ms),
   until_ms = IF(${takes}, ${now} + ?, until_ms)`,
     read: readOf(now, ''),
-    extend: `UPDATE ackhook_dedupe SET expires_ms = ${now} + ? + expires_ms - until_ms, until_ms = ${now} + ? WHERE ${isMine}`,
-    complete: `INSERT INTO ackhook_dedupe ${COLUMNS} VALUES (?, ?, ${now} + ?, ${now} + ?, ?, 0, 0)
+    extend: `UPDATE ackhook_ids SET expires_ms = ${now} + ? + expires_ms - until_ms, until_ms = ${now} + ? WHERE ${isMine}`,
+    complete: `INSERT INTO ackhook_ids ${COLUMNS} VALUES (?, ?, ${now} + ?, ${now} + ?, ?, 0, 0)
 ON DUPLICATE KEY UPDATE
   token = IF(until_ms <= ${now} OR fingerprint IS NOT NULL, ?, token),
   fingerprint = IF(token = ?, ?, fingerprint),
@@ -125,10 +125,10 @@ ON DUPLICATE KEY UPDATE
   attempts = IF(token = ?, 0, attempts),
   expires_ms = IF(token = ?, ${now} + ?, expires_ms),
   until_ms = IF(token = ?, ${now} + ?, until_ms)`,
-    release: `DELETE FROM ackhook_dedupe WHERE ${isMine}`,
-    releaseCounted: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?, lapses = ?, attempts = ? WHERE ${isMine}`,
-    undo: `UPDATE ackhook_dedupe SET token = NULL, until_ms = ${now} WHERE ${isMine}`,
-    forget: `DELETE FROM ackhook_dedupe WHERE event_key = ? AND fingerprint IS NOT NULL AND until_ms > ${now}`,
-    prune: `DELETE FROM ackhook_dedupe WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}`,
+    release: `DELETE FROM ackhook_ids WHERE ${isMine}`,
+    releaseCounted: `UPDATE ackhook_ids SET token = NULL, until_ms = ${now}, expires_ms = ${now} + ?, lapses = ?, attempts = ? WHERE ${isMine}`,
+    undo: `UPDATE ackhook_ids SET token = NULL, until_ms = ${now} WHERE ${isMine}`,
+    forget: `DELETE FROM ackhook_ids WHERE event_key = ? AND fingerprint IS NOT NULL AND until_ms > ${now}`,
+    prune: `DELETE FROM ackhook_ids WHERE expires_ms <= ${now} ORDER BY expires_ms LIMIT ${PRUNE_BATCH}`,
   }
 }
