@@ -104,6 +104,7 @@ const config: KnipConfig = {
         '{faults,inbox}/**/fixtures/*.mjs',
         // Started by their path.
         'faults/inbox/*-child.mjs',
+        'rolling/child.mjs',
         'inbox/vite-server.mjs',
         '{agents,postgres,runtimes,support,vectors,windows}/*.mjs',
         'packaging/*.{check,heavy,config}.ts',

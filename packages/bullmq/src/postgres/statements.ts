@@ -1,5 +1,5 @@
-import { OWNER_LENGTH } from '../engine/lock-token.ts'
 import { ORDER, OURS } from '../engine/form.ts'
+import { OWNER_LENGTH } from '../engine/lock-token.ts'
 import { PAUSE_FIELD } from '../engine/queue-pause.ts'
 
 /** Adds the jobs whose ids are new, and returns the state of each id afterwards. $1 queue, $2 jobs as JSON. */

@@ -33,15 +33,6 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON instead of text')
 }
 
-/** Sort order of a list. */
-export type Order = 'newest' | 'oldest'
-
-export function withOrder(command: Command): Command {
-  return command.addOption(
-    new Option('--order <which>', 'which to list first').choices(['newest', 'oldest']).default('newest'),
-  )
-}
-
 export function withSecret(command: Command): Command {
   return (
     command

@@ -78,8 +78,10 @@ export type Block =
   /** The body of an event, which may be JSON. */
   | { readonly kind: 'body'; readonly text: string }
 
+/** How a surface shows a fact: as something good or bad, that is waited for, or that is over. */
 export type Tone = 'good' | 'bad' | 'wait' | 'idle'
 
+/** One line of an outcome: a label, and what it is. */
 export interface Fact {
   readonly label: string
   readonly words: Words
@@ -88,6 +90,7 @@ export interface Fact {
   readonly isLong?: true
 }
 
+/** A column of a table in an outcome. */
 export interface Column {
   readonly title: string
   /** Characters that are worth their room. Absent: as many as it has. */

@@ -1,6 +1,7 @@
 /** A text in words of no surface: each says the name of a field, a verb or a time in its own way. */
 export type Words = string | readonly Part[]
 
+/** A piece of a text: itself, or what each surface names in its own way. */
 export type Part =
   | string
   | number
