@@ -691,7 +691,7 @@ describe('ackhook sql', () => {
   test.each(['postgres', 'mysql', 'sqlite'])('prints the tables for %s', async database => {
     const { code, out } = await runCli(['sql', database])
     expect(code).toBe(0)
-    expect(out.match(/^CREATE TABLE ackhook_\w+/gm)).toHaveLength(3)
+    expect(out.match(/^CREATE TABLE IF NOT EXISTS ackhook_\w+/gm)).toHaveLength(3)
   })
 
   test('refuses another database, with the ones that there are', async () => {

@@ -153,7 +153,7 @@ describe('an event without a further attempt', () => {
     await expect.poll(() => lines.find(({ dead }) => dead !== undefined)?.['dead']).toBeDefined()
     const [head = '', body] = String(lines.find(({ dead }) => dead !== undefined)?.['dead']).split('\n')
     expect(JSON.parse(head)).toMatchObject({
-      v: 1,
+      v: 2,
       id: made.id,
       attempts: 0,
       dead: { attempts: 2, reason: 'Error: attempt 2 fails' },

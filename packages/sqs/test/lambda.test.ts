@@ -68,7 +68,7 @@ describe('a batch of a standard queue', () => {
   it('keeps only a message written by a later release', async () => {
     const { send, poll, runs, queueUrl, receiver } = await start()
     await receiver.start()
-    await sqs.sendText(queueUrl, '{"v":2,"id":"later"}\n{}')
+    await sqs.sendText(queueUrl, '{"v":3,"id":"later"}\n{}')
     await send('evt_1')
     expect(await poll()).toEqual(['later'])
     expect(runs).toEqual(['evt_1#1'])
@@ -77,7 +77,7 @@ describe('a batch of a standard queue', () => {
 
   it('may have groups, which are not kept in order', async () => {
     const { send, invoke, runs, queueUrl } = await start()
-    await sqs.sendText(queueUrl, '{"v":2,"id":"later"}\n{}')
+    await sqs.sendText(queueUrl, '{"v":3,"id":"later"}\n{}')
     await send('evt_1')
     expect(await invoke(await sqs.take(queueUrl), 'a')).toEqual(['later'])
     expect(runs).toEqual(['evt_1#1'])
