@@ -85,7 +85,7 @@ test('a success in the last attempt that cannot be recorded is recorded later, a
   const work = scripted(COMPLETED)
   const policy = aPolicy({ retry: { ...aPolicy().retry, attempts: 1 } })
   await inbox.start(async (delivery, attempt) => {
-    const check = `state <> 'completed' OR queue <> '${queue}'`
+    const check = `state <> 'completed' OR queue <> '${storedQueue(queue)}'`
     await pool.query(`ALTER TABLE job ADD CONSTRAINT none CHECK (${check}) NOT VALID`)
     return work(delivery, attempt)
   }, policy)
@@ -139,7 +139,7 @@ test('an event whose routing token cannot be stored dies once it can, and not wi
   const pool = pooled()
   const queue = unique('q')
   await pool.query(
-    `ALTER TABLE job ADD CONSTRAINT no_mark CHECK (progress = '0' OR queue <> '${queue}') NOT VALID`,
+    `ALTER TABLE job ADD CONSTRAINT no_mark CHECK (progress = '0' OR queue <> '${storedQueue(queue)}') NOT VALID`,
   )
   const inbox = opened({ postgres: server.url, queue })
   const work = scripted(
@@ -153,7 +153,7 @@ test('an event whose routing token cannot be stored dies once it can, and not wi
   expect(await inbox.stats()).toMatchObject({ active: 1, dead: 0 })
   await pool.query('ALTER TABLE job DROP CONSTRAINT no_mark')
   await until(async () => (await inbox.stats()).dead === 1)
-  const { rows } = await pool.query('SELECT progress FROM job WHERE queue = $1', [queue])
+  const { rows } = await pool.query('SELECT progress FROM job WHERE queue = $1', [storedQueue(queue)])
   expect(rows).toEqual([{ progress: { postponed: 1 } }])
   expect(work.runs.length).toBe(1)
 })
@@ -388,7 +388,7 @@ test('events whose completions wait for a slow server for longer than a lease ru
   await pool.query(`
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END';
     CREATE TRIGGER slow BEFORE UPDATE ON job FOR EACH ROW
-      WHEN (OLD.queue = '${queue}' AND OLD.state = 'active' AND NEW.state = 'completed') EXECUTE FUNCTION slow()`)
+      WHEN (OLD.queue = '${storedQueue(queue)}' AND OLD.state = 'active' AND NEW.state = 'completed') EXECUTE FUNCTION slow()`)
   closing.push(() => pool.query('DROP TRIGGER slow ON job; DROP FUNCTION slow'))
   const inbox = opened({ postgres: server.url, queue, lease: '3s' })
   const runs: string[] = []

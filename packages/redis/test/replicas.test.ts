@@ -57,7 +57,7 @@ test('refuses a claim that no replica has, releases it, and accepts once the rep
   await store.start?.(() => {})
   expect(await store.claim('before', 'a', lease)).toEqual({ outcome: 'claimed' })
   const copy = connected(replica.url)
-  expect(await copy.get('ackhook:before')).toBe('ta')
+  expect(await copy.get('ackhook2before')).toBe('ta')
   replica.pause()
   await expect(store.claim('during', 'a', lease)).rejects.toMatchObject({
     code: 'store_unavailable',

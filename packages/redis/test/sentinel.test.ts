@@ -55,7 +55,7 @@ test('after a failover the store continues with the promoted replica', async () 
 
 async function replicaKeys(): Promise<number> {
   const client = new Redis6(sentinel.replica.url)
-  const keys = await client.keys('ackhook:*')
+  const keys = await client.keys('ackhook2*')
   client.disconnect()
   return keys.length
 }

@@ -239,7 +239,7 @@ describe("onStoreError: 'process'", () => {
     server.pause()
     expect(await store.claim('id', 'mine', lease)).toEqual(CLAIMED)
     server.resume()
-    await until('Redis has it', async () => (await client.get('ackhook:id')) === 'tmine')
+    await until('Redis has it', async () => (await client.get('ackhook2id')) === 'tmine')
     await claims(store, 'a call after the late reply', 'a')
     expect(await store.claim('id', 'other', lease)).toMatchObject({ outcome: 'in_flight' })
     expect(await store.complete('id', 'mine', { retentionMs: 60_000, fingerprint: 7 })).toBe(true)
@@ -250,7 +250,7 @@ describe("Redis' error reply", () => {
   test('fails its own call, but not the others of its command, nor later ones', async () => {
     const store = connected(url => new Redis6(url))
     await until('the connection is open', () => claims(store, 'warm', 'a'))
-    await client.rpush('ackhook:poison', 'of another application')
+    await client.rpush('ackhook2poison', 'of another application')
     expect((await timed(() => store.claim('poison', 'a', lease))).error).toEqual(UNAVAILABLE)
     expect(await store.claim('after', 'a', lease)).toEqual(CLAIMED)
     const keys = Array.from({ length: 50 }, (_, i) => (i === 25 ? 'poison' : `id${i}`))
@@ -303,7 +303,7 @@ describe('when Redis is full', () => {
     )
     const again = await Promise.all(keys.map(key => store.claim(key, 'b', lease)))
     expect(again).toEqual(keys.map(() => ({ outcome: 'completed' })))
-    expect(await client.pttl('ackhook:id0')).toBeGreaterThan(30_000)
+    expect(await client.pttl('ackhook2id0')).toBeGreaterThan(30_000)
     expect(await store.claim('new', 'b', lease)).toEqual({ outcome: 'full' })
   })
 

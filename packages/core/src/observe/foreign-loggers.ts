@@ -64,8 +64,8 @@ const FOREIGN: readonly Foreign[] = [
 export function toLogger(logger: AnyLogger): Logger {
   const members = logger as unknown as Members
   const foreign = FOREIGN.find(({ is }) => is(members))
-  const isNests = has(members, 'log', 'warn', 'error') && members['info'] === undefined
-  for (const level of isNests ? [] : LEVELS) {
+  const isNests = has(members, 'log', 'warn') && members['info'] === undefined
+  for (const level of isNests ? (['error'] as const) : LEVELS) {
     if (!has(members, level))
       throw new ConfigurationError('logger', `must have '${level}', as pino, fastify.log and console do`)
   }
