@@ -87,7 +87,9 @@ test(
       stopped.finish()
       return holds(0, 0)
     })
-    expect([stopped.times('begun'), stopped.times('twice at once')]).toEqual([13, 0])
+    // Redis was away for longer than it is asked: what lost its lease by the process's own clocks begins again.
+    expect(stopped.times('begun')).toBe(13 + stopped.times('lease_lost'))
+    expect(stopped.times('twice at once')).toBe(0)
   },
 )
 
