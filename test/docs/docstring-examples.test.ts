@@ -81,6 +81,8 @@ const AROUND: Readonly<Record<string, string>> = {
   crm: 'declare const crm: { close(id: string, options?: object): Promise<void> }',
   body: 'declare const body: Uint8Array',
   bytes: 'declare const bytes: Uint8Array',
+  knex: 'declare const knex: { raw(text: string): Promise<unknown> }',
+  logger: "declare const logger: import('@ackhook/core').MessageFirstLogger",
   request: 'declare const request: Request',
   response: 'declare const response: Response',
   EventOf: "import type { EventOf } from '@ackhook/core'",

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { AttemptResult } from '@ackhook/core/spi'
 import { type Attributes, type Span, SpanKind, type Telemetry } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { storedQueue } from '../src/engine/form.ts'
 import { postgresEngine, redisEngine, type TestEngine } from './engines.ts'
 import { aDelivery, aPolicy, COMPLETED, unique, until } from './parts.ts'
 
@@ -78,7 +79,7 @@ describe.each([
     await inbox.start(work, aPolicy())
     const delivery = aDelivery()
     await inbox.accept(delivery)
-    const attempts = () => spans.filter(({ name }) => name === `process ${queue}`)
+    const attempts = () => spans.filter(({ name }) => name === `process ${storedQueue(queue)}`)
     await until(() => attempts().filter(({ isEnded }) => isEnded).length === 3)
     expect(attempts()).toEqual(during)
     expect(attempts().map(({ events }) => events)).toEqual([
@@ -92,12 +93,12 @@ describe.each([
       expect(attributes).toMatchObject({
         'bullmq.job.id': `e-${delivery.key}`,
         'bullmq.job.name': delivery.type,
-        'bullmq.queue.name': queue,
+        'bullmq.queue.name': storedQueue(queue),
         'bullmq.worker.id': expect.any(String),
         'bullmq.job.processed.timestamp': expect.any(Number),
       })
     }
-    const last = spans.find(({ name }) => name === `complete ${queue}`)
+    const last = spans.find(({ name }) => name === `complete ${storedQueue(queue)}`)
     expect(last?.parent).toBe(attempts()[2])
   })
 })
