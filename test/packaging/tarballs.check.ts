@@ -17,6 +17,7 @@ const WITH_NODE_TYPES = [
   'dashboard',
   'emulator',
   'hono',
+  'nestjs',
   'sqlite',
 ]
 /** Package whose sources are bundled into entry points and shared chunks. */
