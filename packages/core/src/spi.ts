@@ -74,9 +74,9 @@ export type {
 } from './inbox/inbox.ts'
 export { JudgedClock, type JudgedTime } from './inbox/judged-clock.ts'
 export { KeptUndos } from './inbox/kept-undos.ts'
-export { LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
+export { type Held, LeaseTime, type Moment, momentNow } from './inbox/lease-time.ts'
 export { LeasedAttempts, type LeasedAttemptsParts, type Unended } from './inbox/leased/leased-attempts.ts'
-export type { Held, LeaseEngine, Standing, Take, TakeState } from './inbox/leased/take.ts'
+export type { LeaseEngine, Standing, Take, TakeState } from './inbox/leased/take.ts'
 export { failedBefore } from './inbox/letter-age.ts'
 export {
   type CountedLetter,

@@ -4,6 +4,9 @@ export interface Moment {
   readonly wall: number
 }
 
+/** Whether a lease is held now. `unknown`: the engine or store did not say, or had no room, and it may still be. */
+export type Held = 'held' | 'lost' | 'unknown'
+
 /** Reads both clocks now. Read it just before the request that takes or renews a lease is sent. */
 export function momentNow(): Moment {
   return { monotonic: performance.now(), wall: Date.now() }

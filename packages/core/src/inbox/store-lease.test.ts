@@ -27,11 +27,11 @@ describe('a lease in a store', () => {
   it('counts from before its claim, by the clock that went further', async () => {
     const { lease } = await claimed()
     vi.advanceTimersByTime(5000)
-    expect(lease.isPastHalf()).toBe(false)
+    expect(lease.time.isPastHalf()).toBe(false)
     vi.setSystemTime(Date.now() + 1)
-    expect(lease.isPastHalf()).toBe(true)
+    expect(lease.time.isPastHalf()).toBe(true)
     expect(await lease.renew()).toBe('held')
-    expect(lease.isPastHalf()).toBe(false)
+    expect(lease.time.isPastHalf()).toBe(false)
   })
 
   it('that vanished is taken again, by a claim that says so', async () => {
@@ -62,7 +62,7 @@ describe('a lease in a store', () => {
     vi.advanceTimersByTime(LEASE_MS)
     const again = vi.spyOn(store, 'claim').mockImplementation(claim)
     expect(await lease.renew()).toBe('unknown')
-    expect(lease.isPastHalf()).toBe(true)
+    expect(lease.time.isPastHalf()).toBe(true)
     again.mockRestore()
     expect(await lease.renew()).toBe('held')
   })

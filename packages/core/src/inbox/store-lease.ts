@@ -1,9 +1,6 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Claim, ClaimOptions, CompleteOptions, DedupeStore, KeptRuns, RunCount } from './dedupe-store.ts'
-import { LeaseTime, type Moment, momentNow } from './lease-time.ts'
-
-/** Result of a renewal. `unknown`: the store failed or had no room, and the lease may still be held. */
-export type Renewal = 'held' | 'lost' | 'unknown'
+import { type Held, LeaseTime, type Moment, momentNow } from './lease-time.ts'
 
 export interface StoreLeaseParts {
   readonly store: Pick<DedupeStore, 'claim' | 'extend' | 'complete' | 'release'>
@@ -41,18 +38,8 @@ export class StoreLease {
     return this.#parts.store.claim(this.#parts.key, this.#token, this.#claimOptions())
   }
 
-  /** Whether so much of the lease has passed that no handler may begin before a renewal. */
-  isPastHalf(): boolean {
-    return this.time.isPastHalf()
-  }
-
-  /** Milliseconds for which the lease certainly holds. */
-  remaining(): number {
-    return this.time.remaining()
-  }
-
   /** Renews the lease, or takes it again if it vanished without a new owner. Never rejects. */
-  async renew(): Promise<Renewal> {
+  async renew(): Promise<Held> {
     const { store, key, leaseMs } = this.#parts
     const sentAt = momentNow()
     const token = this.#token
@@ -99,7 +86,7 @@ export class StoreLease {
    * kept before the claim, and until one has a reply: the store may apply a claim late, and the next one must recognize
    * that lease as ours.
    */
-  async #takeAgain(): Promise<Renewal> {
+  async #takeAgain(): Promise<Held> {
     const { store, key, newToken } = this.#parts
     const sentAt = momentNow()
     if (!this.#isInDoubt) this.#token = newToken()

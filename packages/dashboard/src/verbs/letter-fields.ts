@@ -1,21 +1,14 @@
 import type { Duration } from '@ackhook/core'
 import { durationMs, failedBefore } from '@ackhook/core/spi'
 import type { ListQuery, View } from '../letters/list-letters.ts'
+import type { LetterFilter } from '../protocol/protocol.ts'
 import { Refused } from '../protocol/refused.ts'
 import { joined, type Part } from '../protocol/words.ts'
 import { duration, instant, type Optional, optional, pattern, text } from './fields.ts'
 
 /** Arguments that select dead letters. They combine. */
-export interface LetterArgs {
-  readonly type?: string | undefined
-  readonly error?: string | undefined
-  readonly reason?: string | undefined
-  readonly group?: string | undefined
-  readonly text?: string | undefined
-  readonly id?: string | undefined
-  readonly namespace?: string | undefined
+export interface LetterArgs extends LetterFilter {
   readonly olderThan?: Duration | undefined
-  readonly failedBy?: number | undefined
 }
 
 export const NAMESPACE: Optional<string> = optional(

@@ -4,9 +4,9 @@ import type { Observation } from '../../observe/observation.ts'
 import { type Attempt, createAttempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import { LeaseTime } from '../lease-time.ts'
+import { type Held, LeaseTime } from '../lease-time.ts'
 import { LeasedAttempts, type LeasedAttemptsParts } from './leased-attempts.ts'
-import type { Held, LeaseEngine, Standing, Take } from './take.ts'
+import type { LeaseEngine, Standing, Take } from './take.ts'
 
 const LEASE_MS = 30_000
 const RENEW_MS = 10_000

@@ -3,9 +3,10 @@ import { isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import { ABORT } from '../attempt.ts'
 import { eventRef } from '../delivery.ts'
 import type { AttemptResult, ProcessEvent, ProcessingPolicy } from '../inbox.ts'
+import type { Held } from '../lease-time.ts'
 import { RecordRetries } from '../record-retries.ts'
 import { Leases } from './leases.ts'
-import type { Held, LeaseEngine, Standing, Take } from './take.ts'
+import type { LeaseEngine, Standing, Take } from './take.ts'
 
 /** What a {@link LeasedAttempts} stands on. */
 export interface LeasedAttemptsParts<T extends Take> {

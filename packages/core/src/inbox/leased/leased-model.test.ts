@@ -5,9 +5,9 @@ import { random } from '../../../../../test/support/random.ts'
 import { type Attempt, createAttempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import { LeaseTime } from '../lease-time.ts'
+import { type Held, LeaseTime } from '../lease-time.ts'
 import { LeasedAttempts } from './leased-attempts.ts'
-import type { Held, LeaseEngine, Standing, Take } from './take.ts'
+import type { LeaseEngine, Standing, Take } from './take.ts'
 
 const LEASE_MS = 6000
 const RENEW_MS = 2000

@@ -1,7 +1,7 @@
 import { afterArrivals, withDeadline } from '../../lib/deadline.ts'
 import { letProcessEnd } from '../../lib/let-process-end.ts'
-import { elapsedSince, type Moment, momentNow } from '../lease-time.ts'
-import { type Held, type LeaseEngine, Standing, type Take, type TakeState } from './take.ts'
+import { elapsedSince, type Held, type Moment, momentNow } from '../lease-time.ts'
+import { type LeaseEngine, Standing, type Take, type TakeState } from './take.ts'
 
 export interface LeasesParts<T extends Take> {
   readonly engine: Pick<LeaseEngine<T>, 'renew' | 'retake' | 'lost'>

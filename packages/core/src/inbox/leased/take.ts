@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Delivery } from '../delivery.ts'
 import type { AttemptResult } from '../inbox.ts'
-import type { LeaseTime, Moment } from '../lease-time.ts'
+import type { Held, LeaseTime, Moment } from '../lease-time.ts'
 
 /** One event that this process has taken, under a lease. An object of its engine, which may read it again later. */
 export interface Take {
@@ -14,9 +14,6 @@ export interface Take {
   /** Where it stands. Set by {@link LeasedAttempts} alone; an engine declares it as `undefined`. */
   standing: Standing | undefined
 }
-
-/** Whether a lease is held now. `unknown`: the engine did not say, and it may still be. */
-export type Held = 'held' | 'lost' | 'unknown'
 
 /**
  * What only an engine knows: how a lease is renewed, and an end recorded. Each promise may reject, hang or settle late;
